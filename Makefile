@@ -1,0 +1,36 @@
+# Each target sets up what it needs first (.venv, log in build/setup.log) and does nothing twice.
+# PYTHON names the interpreter, ARGS goes to the program, COUNTERMARK_NO_APT=1 keeps apt-get out.
+export PYTHON
+ARGS ?=
+BIN := .venv/bin
+
+.PHONY: demo test lint bench fresh lock clean
+
+demo:            ## set up, then the main job on a real logo
+	@sh scripts/setup.sh run
+	@$(BIN)/countermark demo $(ARGS)
+
+test:            ## set up, then all tests
+	@sh scripts/setup.sh test
+	@$(BIN)/python -m pytest -n auto $(ARGS)
+
+lint:            ## style, format, types, import contracts, dependencies
+	@sh scripts/setup.sh lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --cache-dir build/cache/import-linter
+	$(BIN)/deptry --no-ansi src
+
+bench:           ## every claim beside its peer, in the same run
+	@sh scripts/setup.sh bench
+	@sh scripts/bench.sh $(ARGS)
+
+fresh:           ## the proof: demo and test in a bare Debian, from a clean clone (root, debootstrap)
+	@sh scripts/fresh.sh $(ARGS)
+
+lock:            ## compile requirements/*.in again (needs uv)
+	@sh scripts/lock.sh
+
+clean:           ## remove what the targets made
+	rm -rf .venv build dist
