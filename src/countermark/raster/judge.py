@@ -1,0 +1,268 @@
+"""The judge: resvg renders SVG bytes, ours and the originals alike, for pictures that we did not draw.
+
+resvg (Rust, tiny-skia) shares no code with Skia, the drawer. The binding is `resvg_py` (MIT): of the two on the
+index it raises on bad input where the other writes a panic to standard error, carries the newer engine and one wheel
+serves every Python. Measured: both give the same pixels. No fonts are loaded, so that a picture never depends on the
+machine: text is not observed, and `unobserved` says so.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+from xml.parsers import expat
+
+from countermark.kernel.errors import CountermarkError
+from countermark.raster.fit import contain
+from countermark.raster.picture import MAX_PIXELS, Picture, decode_png
+
+MAX_SVG_BYTES: Final = 16 * 1024 * 1024
+"""Research 1.6: SVG files of up to 16 MiB are reported on."""
+
+DISTRIBUTION: Final = "resvg_py"
+
+MAX_DEPTH: Final = 1000
+"""resvg itself stops at 1,024 nested nodes; past this the file is refused with a sentence instead."""
+
+_UNITS: Final = {
+    "": 1.0,
+    "px": 1.0,
+    "pt": 96 / 72,
+    "pc": 16.0,
+    "mm": 96 / 25.4,
+    "cm": 96 / 2.54,
+    "in": 96.0,
+    "q": 96 / 101.6,
+    "em": 16.0,
+    "ex": 8.0,
+}
+_LENGTH: Final = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([a-zA-Z]*)\s*\Z")
+_NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_SVG: Final = "http://www.w3.org/2000/svg"
+_XLINK: Final = "http://www.w3.org/1999/xlink"
+_XML: Final = "http://www.w3.org/XML/1998/namespace"
+_ATTRIBUTE: Final = re.compile(r"\s+([^\s=]+)\s*=\s*(?:\"[^\"]*\"|'[^']*')")
+_TAG: Final = re.compile(rf"(<[^\s/>]+)((?:{_ATTRIBUTE.pattern})*)")
+_PLACE: Final = frozenset({"x", "y", "width", "height"})
+_EXTERNAL_URL: Final = re.compile(r"url\(\s*[\"']?\s*(?![#\"'\s])", re.IGNORECASE)
+_IMPORT: Final = re.compile(r"@import", re.IGNORECASE)
+_REFERENCES: Final = ("href", f"{_XLINK} href", "src")
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a parse of an SVG's structure shows, without drawing it: size in CSS pixels, counts, what to refuse.
+
+    `refused` names, with the element, every script, handler and reference that leaves the file. `body` is the root
+    element as text, at the corner and in the size that it has when nothing is around it.
+    """
+
+    width: float
+    height: float
+    view_box: tuple[float, float, float, float] | None
+    elements: dict[str, int]
+    refused: tuple[str, ...]
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The judge's picture, with what it could not see."""
+
+    picture: Picture
+    unobserved: tuple[str, ...]
+
+
+def outline(svg: bytes) -> Outline:
+    """Parse an SVG with expat and return its outline.
+
+    Raise `artifact_invalid` for bytes that are not well-formed UTF-8 or UTF-16 XML, a root other than `svg`, a DOCTYPE
+    (never expanded), nesting past `MAX_DEPTH` or a size that is not positive; `input_too_large` past `MAX_SVG_BYTES`.
+    """
+    if len(svg) > MAX_SVG_BYTES:
+        raise CountermarkError(
+            "input_too_large",
+            f"The SVG has {len(svg)} bytes; the judge reads at most {MAX_SVG_BYTES}.",
+            next_action="Use a smaller file.",
+            details={"bytes": len(svg), "limit": MAX_SVG_BYTES},
+        )
+    text = _decode(svg)
+    return _Reader(text).read()
+
+
+def render(svg: bytes, width: int, height: int) -> Judged:
+    """Render an SVG into width x height pixels, its own frame fitted inside and centred on a transparent ground.
+
+    Raise what `outline` raises, `artifact_invalid` for an SVG with scripts or outside references or one resvg
+    refuses, and `part_unavailable` when resvg is not installed.
+    """
+    if width < 1 or height < 1 or width * height > MAX_PIXELS:
+        raise CountermarkError(
+            "input_invalid",
+            f"The judge cannot render at {width} x {height} pixels.",
+            next_action=f"Use sides of at least 1 and at most {MAX_PIXELS} pixels in all.",
+        )
+    shape = outline(svg)
+    if shape.refused:
+        raise _invalid(f"it holds what the judge does not follow: {shape.refused[0]}")
+    engine = _engine()
+    # An outer svg element fits the frame, not the binding's zoom, which rounds the size to whole pixels first.
+    frame = contain(shape.width, shape.height, width, height).view_box()
+    view_box = " ".join(repr(number) for number in frame)
+    framed = f'<svg xmlns="{_SVG}" width="{width}" height="{height}" viewBox="{view_box}">{shape.body}</svg>'
+    try:
+        data = engine.svg_to_bytes(svg_string=framed, skip_system_fonts=True, width=width, height=height)
+    except ValueError as error:
+        raise _invalid(str(error)) from error
+    texts = shape.elements.get("text", 0)
+    unobserved = (f"text: {texts} element(s), the judge loads no fonts",) if texts else ()
+    return Judged(picture=decode_png(bytes(data)), unobserved=unobserved)
+
+
+def engine_version() -> str:
+    """Return the version of the resvg engine inside the binding; raise `part_unavailable` when it is missing."""
+    return str(_engine().__resvg_version__)
+
+
+def _engine() -> Any:
+    try:
+        import resvg_py  # noqa: PLC0415 - only a check needs it
+    except ImportError as error:
+        raise CountermarkError(
+            "part_unavailable",
+            "resvg, which judges every picture, is not installed.",
+            next_action="Install the extra: pip install 'countermark[vector]'.",
+            details={"part": DISTRIBUTION},
+        ) from error
+    return resvg_py
+
+
+def _decode(svg: bytes) -> str:
+    encoding = "utf-16" if svg[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig"
+    try:
+        return svg.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise _invalid(f"it is not {encoding.removesuffix('-sig')} text (byte {error.start})") from error
+
+
+class _Reader:
+    """One pass of expat over the text; collects what `Outline` holds."""
+
+    def __init__(self, text: str) -> None:
+        self._bytes = text.encode("utf-8")
+        self._root: dict[str, str] | None = None
+        self._root_at = 0
+        self._depth = 0
+        self._elements: dict[str, int] = {}
+        self._refused: list[str] = []
+        self._in_style = False
+
+    def read(self) -> Outline:
+        parser = expat.ParserCreate("utf-8", namespace_separator=" ")
+        parser.buffer_text = True
+        parser.StartElementHandler = lambda name, attributes: self._start(parser, name, attributes)
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._characters
+        parser.StartDoctypeDeclHandler = self._doctype
+        parser.ProcessingInstructionHandler = self._instruction
+        try:
+            parser.Parse(self._bytes, True)  # noqa: FBT003 - expat's own signature
+        except expat.ExpatError as error:
+            raise _invalid(f"it is not well-formed XML: {error}") from error
+        root = self._root
+        assert root is not None  # noqa: S101 - expat refuses a document without an element
+        view_box = _view_box(root.get("viewBox"))
+        width = _side(root.get("width"), None if view_box is None else view_box[2], "width")
+        height = _side(root.get("height"), None if view_box is None else view_box[3], "height")
+        return Outline(
+            width=width,
+            height=height,
+            view_box=view_box,
+            elements=dict(sorted(self._elements.items())),
+            refused=tuple(self._refused),
+            body=_placed(self._bytes[self._root_at :].decode("utf-8"), width, height),
+        )
+
+    def _start(self, parser: expat.XMLParserType, name: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise _invalid(f"its elements are nested deeper than {MAX_DEPTH}")
+        namespace, _, local = name.rpartition(" ")
+        if self._root is None:
+            if (namespace, local) != (_SVG, "svg"):
+                raise _invalid(f"its root is <{local}>, not an svg element of the SVG namespace")
+            self._root = attributes
+            self._root_at = parser.CurrentByteIndex
+        if namespace != _SVG:
+            return
+        self._elements[local] = self._elements.get(local, 0) + 1
+        self._in_style = local == "style"
+        if local == "script":
+            self._refused.append("<script>")
+        self._refused.extend(_leaving(local, attributes))
+
+    def _end(self, _name: str) -> None:
+        self._depth -= 1
+        self._in_style = False
+
+    def _characters(self, text: str) -> None:
+        if self._in_style and (_IMPORT.search(text) or _EXTERNAL_URL.search(text)):
+            self._refused.append("<style> with an outside reference")
+
+    def _doctype(self, *_: object) -> None:
+        raise _invalid("it has a DOCTYPE")
+
+    def _instruction(self, target: str, _data: str) -> None:
+        if target == "xml-stylesheet":
+            self._refused.append("<?xml-stylesheet?>")
+
+
+def _placed(text: str, width: float, height: float) -> str:
+    """Return the root element with its size written out: a share or nothing would be taken of what is around it."""
+    tag = _TAG.match(text)
+    assert tag is not None  # noqa: S101 - expat has read this tag
+    kept = "".join(match[0] for match in _ATTRIBUTE.finditer(tag[2]) if match[1] not in _PLACE)
+    return f'{tag[1]} width="{width!r}" height="{height!r}"{kept}{text[tag.end(2) :]}'
+
+
+def _leaving(local: str, attributes: dict[str, str]) -> list[str]:
+    """Name the attributes of an element that run something or fetch something from outside the file."""
+    found = []
+    for key, value in attributes.items():
+        plain = key.rpartition(" ")[2]
+        # A link is followed by a reader's click, never by a renderer.
+        reference = key in _REFERENCES and local != "a" and not value.strip().startswith(("#", "data:"))
+        if plain.lower().startswith("on") or reference or key == f"{_XML} base" or _EXTERNAL_URL.search(value):
+            found.append(f"<{local} {plain}> {value[:80]!r}")
+    return found
+
+
+def _view_box(value: str | None) -> tuple[float, float, float, float] | None:
+    if value is None:
+        return None
+    numbers = [float(token) for token in _NUMBER.findall(value)]
+    if len(numbers) != 4 or numbers[2] <= 0 or numbers[3] <= 0:  # noqa: PLR2004 - x, y, width, height
+        raise _invalid(f"its viewBox is {value[:60]!r}")
+    return numbers[0], numbers[1], numbers[2], numbers[3]
+
+
+def _side(value: str | None, fallback: float | None, name: str) -> float:
+    side = fallback if value is None or value.strip() in {"", "auto", "100%"} else _length(value)
+    if side is None or not 0 < side < 1e9:  # noqa: PLR2004 - past this float32 engines have no pixels left
+        raise _invalid(f"its {name} is {value!r} with{'out' if fallback is None else ''} a viewBox")
+    return side
+
+
+def _length(value: str) -> float | None:
+    match = _LENGTH.match(value)
+    unit = _UNITS.get(match[2].lower()) if match else None
+    return float(match[1]) * unit if match and unit is not None else None
+
+
+def _invalid(reason: str) -> CountermarkError:
+    return CountermarkError(
+        "artifact_invalid",
+        f"The SVG cannot be judged: {reason}.",
+        next_action="Correct the SVG and try again.",
+    )

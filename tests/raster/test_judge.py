@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import pytest
+
+from countermark.kernel.errors import CountermarkError
+from countermark.raster.judge import MAX_SVG_BYTES, outline, render
+
+NS = 'xmlns="http://www.w3.org/2000/svg"'
+
+
+def svg(body: str, attributes: str = 'viewBox="0 0 10 10"') -> bytes:
+    return f"<svg {NS} {attributes}>{body}</svg>".encode()
+
+
+def refusal(data: bytes) -> CountermarkError:
+    with pytest.raises(CountermarkError) as caught:
+        render(data, 16, 16)
+    return caught.value
+
+
+def test_a_drawing_is_rendered_where_it_stands() -> None:
+    found = render(svg('<rect x="5" width="5" height="10" fill="#ff0000"/>'), 20, 20).picture
+
+    assert found.rgba[10, 4].tolist() == [0, 0, 0, 0]
+    assert found.rgba[10, 15].tolist() == [255, 0, 0, 255]
+
+
+def test_a_wide_drawing_is_fitted_and_centred_with_transparent_margins() -> None:
+    found = render(svg('<rect width="10" height="10" fill="blue"/>', 'viewBox="0 0 10 5"'), 40, 40).picture
+
+    assert [found.rgba[row, 20, 3] for row in (9, 10, 29, 30)] == [0, 255, 255, 0]
+
+
+def test_the_viewport_decides_the_frame_and_the_view_box_is_fitted_into_it() -> None:
+    body = '<rect width="10" height="10" fill="lime"/>'
+    found = render(svg(body, 'width="20mm" height="10mm" viewBox="0 0 10 10"'), 40, 40).picture
+
+    assert [found.rgba[20, column, 3] for column in (9, 10, 29, 30)] == [0, 255, 255, 0]
+
+
+def test_the_position_of_a_root_means_nothing() -> None:
+    body = '<rect width="10" height="10" fill="lime"/>'
+
+    assert render(svg(body, 'x="3px" y="4px" viewBox="0 0 10 10"'), 16, 16).picture.rgba[..., 3].min() == 255
+
+
+def test_text_is_reported_as_not_observed_since_no_fonts_are_loaded() -> None:
+    found = render(svg('<text y="9">words</text><rect width="4" height="4"/>'), 16, 16)
+
+    assert found.unobserved == ("text: 1 element(s), the judge loads no fonts",)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"<svg", "not well-formed"),
+        (b"", "not well-formed"),
+        (b"<html/>", "its root is <html>"),
+        (b"\x80\x81", "not utf-8 text"),
+        (svg("", ""), "without a viewBox"),
+        (svg("", 'viewBox="0 0 0 10"'), "its viewBox is"),
+        (svg("", 'width="NaN" height="4"'), "its width is 'NaN'"),
+        (svg("", 'width="-4" height="4"'), "its width is '-4'"),
+        (b'<!DOCTYPE svg [<!ENTITY a "b">]>' + svg("<g>&a;</g>"), "it has a DOCTYPE"),
+        (svg("<g>" * 1500 + "</g>" * 1500), "nested deeper"),
+        (svg("<x:g/>"), "not well-formed"),
+        (svg("<script>1</script>"), "<script>"),
+        (svg('<g onload="x()"/>'), "<g onload>"),
+        (svg('<image href="/etc/passwd"/>'), "<image href>"),
+        (svg('<use href="other.svg#a"/>'), "<use href>"),
+        (svg('<rect fill="url(http://host/a.svg#b)"/>'), "<rect fill>"),
+        (svg("<style>@import 'a.css';</style>"), "outside reference"),
+        (b'<?xml-stylesheet href="a.css"?>' + svg(""), "xml-stylesheet"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused_with_the_reason(data: bytes, words: str) -> None:
+    error = refusal(data)
+
+    assert error.code == "artifact_invalid"
+    assert words in error.sentence
+
+
+def test_references_within_the_file_and_links_for_readers_are_followed_or_ignored() -> None:
+    body = '<defs><rect id="a" width="10" height="10"/></defs><a href="https://host/"><use href="#a"/></a>'
+
+    assert render(svg(body), 8, 8).picture.rgba[..., 3].min() == 255
+
+
+def test_a_file_past_the_limit_is_refused() -> None:
+    assert refusal(b" " * (MAX_SVG_BYTES + 1)).code == "input_too_large"
+
+
+def test_an_outline_counts_what_a_file_holds() -> None:
+    found = outline(svg("<g><path/><path/></g><title>t</title>", 'width="2in" height="1in"'))
+
+    assert (found.width, found.height, found.view_box) == (192, 96, None)
+    assert found.elements == {"g": 1, "path": 2, "svg": 1, "title": 1}
+    assert found.refused == ()
