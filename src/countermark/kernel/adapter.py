@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from countermark.kernel.clock import Clock
 from countermark.kernel.errors import CountermarkError
+from countermark.kernel.launch import Child
 from countermark.kernel.plan import Plan, RuntimeIdentity
 from countermark.kernel.proof import Verdict
 from countermark.kernel.recovery import EffectClass, EffectKind, Executed
@@ -146,18 +147,24 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What the checks saw, what they left unseen, and files made from their verdicts (a record page)."""
+    """What the checks saw, what they left unseen, and files made from their verdicts (a record page).
+
+    `needs_person` says that something was left unchecked on request, which only a person may accept.
+    """
 
     verdicts: tuple[Verdict, ...]
     files: tuple[StagedFile, ...] = ()
     not_checked: tuple[tuple[str, str], ...] = ()
+    needs_person: bool = False
 
 
 class Launcher(Protocol):
     """Starts a child whose row is in the ledger before its program runs (design §4, Fence)."""
 
-    def __call__(self, argv: Sequence[str], *, cwd: Path | None = None) -> Any:
-        """Start, register, and let go; returns the `child.Child`."""
+    def __call__(
+        self, argv: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None
+    ) -> Child:
+        """Start, register, and let go."""
         ...
 
 
@@ -195,6 +202,7 @@ class Adapter:
     def observe(self, resource: str) -> str | None:
         """Return the current revision token of a resource, or None to let the kernel digest the file itself."""
         del resource
+        return None
 
     def validate(self, plan: Plan) -> None:
         """Raise if the plan cannot be done as it stands; touches nothing."""

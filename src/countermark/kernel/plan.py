@@ -58,9 +58,9 @@ class Plan:
 
     `effect` is the word a grant must cover (`vector.write`); `operation` says which of the domain's operations it is;
     `resources` are the names written, in sorted order; `payload` is the domain's own plan, JSON values only. `budget`
-    maps counter names (`attempts`, `bytes`, `seconds`, or a domain's own) to the most this plan may use, and `deadline`
-    is in milliseconds since the Unix epoch. `parent` names the task that hands this work on. `runtime`, when given,
-    pins the identity the plan was made for; another one at run time is `capability_schema_mismatch`.
+    maps counter names (`attempts`, `bytes`, `seconds`, or a domain's own) to the most this plan may use. `parent` names
+    the task that hands this work on. `runtime`, when given, pins the identity the plan was made for; another one at run
+    time is `capability_schema_mismatch`. A deadline is no part of a plan: a repeat with a later one is the same plan.
     """
 
     adapter: str
@@ -70,7 +70,6 @@ class Plan:
     payload: Mapping[str, Any] = field(default_factory=dict)
     inputs: tuple[InputRef, ...] = ()
     budget: Mapping[str, int] = field(default_factory=dict)
-    deadline: int | None = None
     parent: str | None = None
     runtime: RuntimeIdentity | None = None
 
@@ -84,7 +83,6 @@ class Plan:
             "payload": self.payload,
             "inputRefs": [ref.wire() for ref in self.inputs],
             "budget": dict(self.budget),
-            "deadline": self.deadline,
             "parentTask": self.parent,
             "runtimeIdentity": self.runtime.wire() if self.runtime else None,
         }
@@ -101,7 +99,6 @@ class Plan:
             payload=wire["payload"],
             inputs=tuple(InputRef(**ref) for ref in wire["inputRefs"]),
             budget=wire["budget"],
-            deadline=wire["deadline"],
             parent=wire["parentTask"],
             runtime=RuntimeIdentity.read(wire["runtimeIdentity"]) if wire["runtimeIdentity"] else None,
         )

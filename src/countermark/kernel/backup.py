@@ -1,0 +1,162 @@
+"""The ledger's own care: check it, back it up, restore it (seed 1 §16)."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections import defaultdict
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from countermark.kernel import schema
+from countermark.kernel.canon import canonical, parse_strict
+from countermark.kernel.errors import CountermarkError
+from countermark.kernel.files import Root
+from countermark.kernel.ledger import GENESIS, chain
+
+if TYPE_CHECKING:
+    from countermark.kernel.workspace import Workspace
+
+LEDGER: Final = "ledger.sqlite"
+ASSETS: Final = "assets.json"
+_CAP: Final = 1 << 34
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong with a ledger: where, and in words."""
+
+    place: str
+    sentence: str
+
+
+def check(workspace: Workspace) -> list[Fault]:
+    """Return what is wrong with the ledger and the bytes it relies on; an empty list is a sound ledger."""
+    faults = examine(workspace.path / ".countermark" / LEDGER)
+    rows = workspace.ledger.read(
+        lambda tx: tx.all("SELECT DISTINCT digest FROM artifacts WHERE state IN ('published', 'staged')")
+    )
+    audit = workspace.store.verify_all()
+    broken = set(audit.corrupt)
+    for (digest,) in rows:
+        if digest in broken or not workspace.store.has(digest):
+            faults.append(Fault(f"store/{digest[:12]}", "an artefact the ledger names is missing or damaged"))
+    return faults
+
+
+def examine(path: Path) -> list[Fault]:
+    """Return what is wrong inside a ledger file: SQLite's own check, the chain of events, the sums of uses."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if version != schema.VERSION:
+                return [Fault("schema", f"it has schema {version}, and this program knows {schema.VERSION}")]
+            words = [row[0] for row in connection.execute("PRAGMA integrity_check(8)")]
+            faults = [Fault("sqlite", word) for word in words if word != "ok"]
+            return faults or [*_chain_faults(connection), *_sum_faults(connection)]
+    except sqlite3.Error as error:
+        return [Fault("sqlite", str(error))]
+
+
+def _chain_faults(connection: sqlite3.Connection) -> list[Fault]:
+    previous, expected = GENESIS, 1
+    rows = connection.execute("SELECT seq, task, kind, at, body, hash FROM events ORDER BY seq")
+    for seq, task, kind, at, body, seal in rows:
+        if seq != expected or seal != chain(previous, seq, task, kind, at, body):
+            return [Fault(f"event {expected}", "the chain is broken here: an event was changed, removed or added")]
+        previous, expected = seal, seq + 1
+    return []
+
+
+def _sum_faults(connection: sqlite3.Connection) -> list[Fault]:
+    lineage = {row[0]: (row[0], *json.loads(row[1])) for row in connection.execute("SELECT id, lineage FROM grants")}
+    sums: dict[str, dict[str, int]] = defaultdict(dict)
+    for owner, counter, amount in connection.execute("SELECT grant_id, counter, SUM(amount) FROM uses GROUP BY 1, 2"):
+        for grant_id in lineage.get(owner, ()):
+            sums[grant_id][counter] = sums[grant_id].get(counter, 0) + amount
+    return [
+        Fault(f"grant {grant_id}", "its spent budget is not the sum of its uses")
+        for grant_id, spent in connection.execute("SELECT id, spent FROM grants")
+        if json.loads(spent) != sums[grant_id]
+    ]
+
+
+def backup(workspace: Workspace, target: str | os.PathLike[str]) -> Path:
+    """Write a consistent copy of the ledger and the list of all stored bytes into a new folder; return it.
+
+    The copy is examined before the call returns. Raises `output_exists` when the folder is there.
+    """
+    path = Path(target).absolute()
+    with Root(path.parent) as parent:
+        parent.make_dir(path.name)
+    with Root(path) as files:
+        workspace.ledger.copy_to(path / LEDGER)
+        files.sync_tree()
+        faults = examine(path / LEDGER)
+        if faults:
+            raise CountermarkError(
+                "ledger_broken",
+                f"The copy is not sound: {faults[0].place}: {faults[0].sentence}.",
+                next_action="Run `countermark ledger check`.",
+            )
+        assets = {"schema": schema.VERSION, "workspace": workspace.id, "assets": sorted(workspace.store.digests())}
+        files.create(ASSETS, canonical(assets) + b"\n")
+    return path
+
+
+def restore(folder: str | os.PathLike[str], source: str | os.PathLike[str]) -> Path:
+    """Put a backed up ledger in the place of a workspace's, and keep the one it replaces beside it; return that path.
+
+    The workspace must not be open anywhere. Afterwards open it and call `settle_all`: unfinished tasks of the restored
+    ledger are reconciled with what is really there. Raises `workspace_newer` and `ledger_broken` before anything moves.
+    """
+    home = Path(folder) / ".countermark"
+    origin = Path(source) / LEDGER
+    _refuse_unsound(origin)
+    with Root(home) as files, Root(source) as copy:
+        parse_strict(copy.read(ASSETS, cap=1 << 30), what=ASSETS)
+        kept = _free_name(files)
+        for suffix in ("", "-wal", "-shm"):
+            if files.exists(LEDGER + suffix):
+                files.move_new(LEDGER + suffix, kept + suffix)
+        descriptor = copy.open_regular(LEDGER)
+        try:
+            files.copy_in(LEDGER, descriptor, _CAP)
+        finally:
+            os.close(descriptor)
+    return home / kept
+
+
+def _refuse_unsound(origin: Path) -> None:
+    if not origin.is_file():
+        raise CountermarkError(
+            "not_found", f"{origin.parent} holds no backup.", next_action="Name a folder made by `ledger backup`."
+        )
+    with closing(sqlite3.connect(f"{origin.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        try:
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+        except sqlite3.Error:
+            version = 0
+    if version > schema.VERSION:
+        raise CountermarkError(
+            "workspace_newer",
+            f"The backup has schema {version}; this program knows up to {schema.VERSION}.",
+            next_action="Use the newer Countermark that wrote it.",
+        )
+    faults = examine(origin)
+    if faults:
+        raise CountermarkError(
+            "ledger_broken",
+            f"The backup is not sound: {faults[0].place}: {faults[0].sentence}.",
+            next_action="Use another backup; nothing was changed.",
+        )
+
+
+def _free_name(files: Root) -> str:
+    number = 1
+    while files.exists(f"replaced-{number}.sqlite"):
+        number += 1
+    return f"replaced-{number}.sqlite"

@@ -1,0 +1,98 @@
+"""Stopping: a request is durable first, `cancelled` only when the stop is confirmed and the originals were looked at.
+
+While it is unknown whether the effect happened, the task stays `cancel_requested` and keeps its resource. What arrives
+later becomes an orphan artefact and changes no state (seed 1 §8).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from countermark.kernel import fence, grant, perform, restart, task
+from countermark.kernel.adapter import Stopped
+from countermark.kernel.errors import CountermarkError
+from countermark.kernel.ledger import Tx
+from countermark.kernel.recovery import Executed
+from countermark.kernel.state import EDGES, State
+from countermark.kernel.task import Task
+
+if TYPE_CHECKING:
+    from countermark.kernel.workspace import Workspace
+
+
+def cancel(workspace: Workspace, task_id: str, reason: str = "asked") -> Task:
+    """Ask a task to stop and confirm it if possible; return the task as it then stands."""
+    workspace.ledger.apply(lambda tx: _request(tx, task_id, reason))
+    return _confirm(workspace, task_id)
+
+
+def cancel_grant(workspace: Workspace, grant_id: str, reason: str = "grant revoked") -> list[Task]:
+    """Revoke a grant with everything below it and stop all its unfinished tasks, marked in one transaction."""
+
+    def transition(tx: Tx) -> list[str]:
+        ended = set(grant.revoke(tx, grant_id))
+        tx.event("", "revoked", {"grant": grant_id, "grants": sorted(ended), "reason": reason})
+        below = {g.id for g in grant.load_all(tx) if g.id == grant_id or grant_id in g.lineage}
+        members = [one.id for one in task.load_open(tx) if one.grant in below]
+        for member in members:
+            _request(tx, member, reason)
+        return members
+
+    return [_confirm(workspace, member) for member in workspace.ledger.apply(transition)]
+
+
+def _request(tx: Tx, task_id: str, reason: str) -> None:
+    found = task.load(tx, task_id)
+    if found.state is State.CANCEL_REQUESTED:
+        return
+    if (found.state, State.CANCEL_REQUESTED) not in EDGES:
+        raise CountermarkError(
+            "illegal_state",
+            f"Task {task_id} is {found.state}; it can no longer be cancelled.",
+            next_action=f"See `countermark task show {task_id}`.",
+            details={"task": task_id, "state": found.state.value},
+        )
+    body = {"reason": reason, "was": found.state.value}
+    task.move(tx, task_id, found.epoch, (found.state, State.CANCEL_REQUESTED), "cancel_requested", body)
+
+
+def _confirm(workspace: Workspace, task_id: str) -> Task:
+    """Stop what runs for a task and settle it, unless another living process is the one to do that."""
+    workspace.stop_children(task_id)
+    found = workspace.ledger.read(lambda tx: task.load(tx, task_id))
+    if found.state is State.CANCEL_REQUESTED and restart.can_take(workspace, found):
+        confirm(workspace, restart.take(workspace, found))
+    return workspace.ledger.read(lambda tx: task.load(tx, task_id))
+
+
+def confirm(workspace: Workspace, found: Task) -> None:
+    """End a task whose runner and children are gone, once its adapter has looked at the originals."""
+    before = _state_before(workspace, found)
+    if before in (State.PLANNED, State.BLOCKED, State.READY):
+        stopped = Stopped(confirmed=True, executed=Executed.NO)
+    else:
+        intent = perform.intent_of(workspace, found)
+        try:
+            stopped = workspace.adapter(found.adapter).cancel(intent, workspace.context(intent))
+        except CountermarkError as error:
+            stopped = Stopped(confirmed=False, executed=Executed.UNKNOWN, evidence={"error": error.as_json()})
+    body = {"executed": stopped.executed.value, "evidence": dict(stopped.evidence), "was": before.value}
+
+    def transition(tx: Tx) -> None:
+        if not stopped.confirmed or stopped.executed is Executed.UNKNOWN:
+            tx.event(found.id, "stop_unconfirmed", body)
+            return
+        whole = {**body, "message": f"Cancelled; executed: {stopped.executed}.", "keyid": workspace.keys.current_id()}
+        path = (State.CANCEL_REQUESTED, State.CANCELLED)
+        task.move(tx, found.id, found.epoch, path, "cancelled", whole, code="cancelled", executed=stopped.executed)
+        tx.run("UPDATE artifacts SET state = 'orphan' WHERE task = ? AND state = 'staged'", (found.id,))
+        fence.release(tx, found.id, found.plan.resources)
+
+    workspace.ledger.apply(transition)
+
+
+def _state_before(workspace: Workspace, found: Task) -> State:
+    for event in reversed(workspace.ledger.events(task=found.id)):
+        if event.kind == "cancel_requested":
+            return State(event.body["was"])
+    return State.RUNNING

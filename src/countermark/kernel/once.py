@@ -1,0 +1,234 @@
+"""The law of once: intent is durable before the effect, and one key means one effect.
+
+Admission is one transaction, in this order: key → resource → grant → uses → intent. The key comes first, so that the
+retry of a call whose reply was lost finds its first result instead of a conflict with its own success (seed 3 §3.4).
+A refusal has no effect, binds no key, and leaves one event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from countermark.kernel import fence, grant
+from countermark.kernel.adapter import Effect, Estimate
+from countermark.kernel.canon import digest
+from countermark.kernel.errors import CountermarkError
+from countermark.kernel.grant import Grant
+from countermark.kernel.ledger import Tx, compact
+from countermark.kernel.plan import Plan, RuntimeIdentity
+from countermark.kernel.recovery import EffectClass, Executed
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Everything admission needs, gathered before its transaction.
+
+    `expected` is what the caller saw and `observed` what is there now, by resource. `uses` is what will be reserved.
+    `task` is the identifier the task gets if it is admitted. `runner` names this process.
+    """
+
+    task: str
+    key: str
+    derived: bool
+    grant: str
+    plan: Plan
+    plan_text: str
+    plan_digest: str
+    inputs_digest: str
+    effect: Effect
+    expected: Mapping[str, str]
+    observed: Mapping[str, str]
+    runtime: RuntimeIdentity
+    uses: Mapping[str, int]
+    runner: str
+    asked_at: int
+    deadline: int | None = None
+    supersedes: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """The intent is durable: the effect may start now, under this epoch."""
+
+    epoch: int
+    chain: tuple[Grant, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """This key has a task already; its result is the answer."""
+
+    task: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The call was refused; `event` is the number of the one event that says so."""
+
+    error: CountermarkError
+    event: int
+
+
+Decision = Admitted | Earlier | Refusal
+
+
+def derive_key(plan_digest: str, inputs_digest: str, bases: Mapping[str, tuple[str, int]]) -> str:
+    """Return the key of a call that named none.
+
+    `bases` maps each resource to the revision and write count the plan stands on. The count tells a colour set back to
+    an earlier value from a repeat, where the revision alone could not.
+    """
+    standing = {name: [revision, writes] for name, (revision, writes) in bases.items()}
+    return "derived:" + digest({"plan": plan_digest, "inputs": inputs_digest, "bases": standing})
+
+
+def uses_of(estimate: Estimate, plan: Plan) -> dict[str, int]:
+    """Return what an attempt reserves: one attempt, and the estimate; raise when the plan's own budget is smaller."""
+    uses = {"attempts": 1, "bytes": estimate.bytes, "seconds": estimate.seconds, **estimate.counters}
+    for counter, most in plan.budget.items():
+        if uses.get(counter, 0) > most:
+            raise CountermarkError(
+                "budget_exhausted",
+                f"This needs {uses[counter]} {counter}, and its own budget is {most}.",
+                next_action="Raise the budget in the call, or do less.",
+                details={"counter": counter, "limit": most, "needed": uses[counter]},
+            )
+    return {counter: amount for counter, amount in uses.items() if amount}
+
+
+def admit(tx: Tx, ask: Ask) -> Decision:
+    """Decide a call inside one transaction, and make its intent durable if it may run."""
+    try:
+        chain = grant.load_chain(tx, ask.grant)
+        earlier = _find(tx, ask, chain[0])
+        if isinstance(earlier, Earlier):
+            return earlier
+        if ask.deadline is not None and tx.now >= ask.deadline:
+            raise CountermarkError(
+                "deadline_exceeded",
+                "The deadline has passed; nothing was started.",
+                next_action="Set a later deadline.",
+            )
+        _fences(tx, ask)
+        grant.permit(chain, ask.effect.word, ask.plan.resources, ask.uses, tx.now)
+    except CountermarkError as error:
+        body = {
+            "code": error.code,
+            "message": error.sentence,
+            "grant": ask.grant,
+            "effect": ask.effect.word,
+            "operation": ask.plan.operation,
+            "resources": list(ask.plan.resources),
+            "planDigest": ask.plan_digest,
+        }
+        return Refusal(error, tx.event("", "refused", body))
+    return _begin(tx, ask, chain, earlier)
+
+
+def _find(tx: Tx, ask: Ask, acting: Grant) -> Earlier | str | None:
+    """Return the earlier task that answers this key, or the id that a new task supersedes, or None."""
+    row = tx.one(
+        "SELECT id, grant_id, plan_digest, inputs_digest, state, executed FROM tasks WHERE key = ? "
+        "ORDER BY rowid DESC LIMIT 1",
+        (ask.key,),
+    )
+    if row is None:
+        return ask.supersedes
+    task, owner, plan_digest, inputs_digest, state, executed = row
+    if owner != acting.id and acting.id not in grant.load(tx, owner).lineage:
+        raise CountermarkError(
+            "permission_denied",
+            "This key was used under a grant that yours does not include.",
+            next_action="Choose another key.",
+        )
+    if (plan_digest, inputs_digest) != (ask.plan_digest, ask.inputs_digest):
+        raise CountermarkError(
+            "key_conflict",
+            f"Key {ask.key} was used for another plan (task {task}); nothing was done.",
+            next_action="Choose a new key, or repeat the first plan unchanged.",
+            details={"task": task},
+        )
+    if ask.derived and state in ("failed", "cancelled") and executed == Executed.NO:
+        return str(task)
+    return Earlier(task)
+
+
+def _fences(tx: Tx, ask: Ask) -> None:
+    if ask.effect.effect_class is EffectClass.READ_ONLY:
+        return
+    for name in sorted(ask.expected):
+        fence.check(name, fence.load(tx, name), ask.expected[name], ask.observed[name], ask.task)
+
+
+def _begin(tx: Tx, ask: Ask, chain: Sequence[Grant], supersedes: str | None) -> Admitted:
+    epoch = 1
+    if ask.effect.effect_class is not EffectClass.READ_ONLY:
+        epoch = fence.acquire(tx, ask.task, ask.expected, ask.observed)
+    grant.charge(tx, chain, ask.task, 1, ask.uses)
+    tx.run(
+        "INSERT INTO tasks (id, key, derived, grant_id, parent, supersedes, adapter, effect, kind, class, plan, "
+        "plan_digest, inputs_digest, expected, runtime, epoch, state, runner, deadline, created_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', ?, ?, ?)",
+        (
+            ask.task,
+            ask.key,
+            int(ask.derived),
+            ask.grant,
+            ask.plan.parent,
+            supersedes,
+            ask.plan.adapter,
+            ask.effect.word,
+            ask.effect.kind.value,
+            ask.effect.effect_class.value,
+            ask.plan_text,
+            ask.plan_digest,
+            ask.inputs_digest,
+            compact(dict(ask.expected)),
+            compact(ask.runtime.wire()),
+            epoch,
+            ask.runner,
+            ask.deadline,
+            tx.now,
+        ),
+    )
+    intent = {"expected": dict(ask.expected), "uses": dict(ask.uses)}
+    tx.run(
+        "INSERT INTO attempts (task, n, kind, epoch, intent, started_at) VALUES (?, 1, 'effect', ?, ?, ?)",
+        (ask.task, epoch, compact(intent), tx.now),
+    )
+    body = {
+        "path": ["planned", "ready", "running"],
+        "attempt": 1,
+        "epoch": epoch,
+        "key": ask.key,
+        "grant": [one.id for one in chain],
+        "planDigest": ask.plan_digest,
+        "inputsDigest": ask.inputs_digest,
+        "expected": dict(ask.expected),
+        "uses": dict(ask.uses),
+        "queueMs": max(tx.now - ask.asked_at, 0),
+        "retries": 0,
+    }
+    tx.event(ask.task, "admitted", body)
+    return Admitted(epoch, tuple(chain))
+
+
+def begin_again(
+    tx: Tx, task: str, chain: Sequence[Grant], names: Sequence[str], past: int, runner: str
+) -> tuple[int, int]:
+    """Start another attempt of a task that was confirmed not executed; return its number and its new epoch.
+
+    The new attempt is charged like the first. The epoch rises, so that a late answer to the earlier attempt is stale.
+    """
+    row = tx.one("SELECT MAX(n) FROM attempts WHERE task = ?", (task,))
+    number = int(row[0]) + 1 if row and row[0] else 1
+    held = [name for name in names if fence.load(tx, name) is not None]
+    epoch = fence.renew(tx, task, held, past)
+    grant.charge(tx, chain, task, number, {"attempts": 1})
+    tx.run(
+        "INSERT INTO attempts (task, n, kind, epoch, intent, started_at) VALUES (?, ?, 'effect', ?, '{}', ?)",
+        (task, number, epoch, tx.now),
+    )
+    tx.run("UPDATE tasks SET epoch = ?, runner = ? WHERE id = ?", (epoch, runner, task))
+    return number, epoch

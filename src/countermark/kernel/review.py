@@ -1,0 +1,157 @@
+"""A person's decision on a result that waits: accept, or reject (seed 1 §13).
+
+A waiting task holds no lease. Accepting takes it again under a new epoch and compares the evidence and the revision: an
+acceptance of what is no longer there is `stale_evidence`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from countermark.kernel import fence, grant, perform, proof, publish, task
+from countermark.kernel.adapter import Outcome
+from countermark.kernel.errors import CountermarkError
+from countermark.kernel.ledger import Tx
+from countermark.kernel.recovery import EffectKind, Executed
+from countermark.kernel.state import State
+from countermark.kernel.task import Task
+
+if TYPE_CHECKING:
+    from countermark.kernel.workspace import Workspace
+
+UNPROVEN = "local user, not authenticated"
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What waits for a decision: the evidence digest an acceptance must name, and the verdicts behind it."""
+
+    task: str
+    evidence: str
+    verdicts: tuple[proof.Verdict, ...]
+    not_checked: tuple[tuple[str, str], ...]
+
+
+def waiting(workspace: Workspace, task_id: str) -> Review:
+    """Return what a task waits to have decided; raise `illegal_state` if it does not wait."""
+    found = workspace.ledger.read(lambda tx: task.load(tx, task_id))
+    body = _verified(workspace, found)
+    return Review(
+        task_id,
+        body["evidence"],
+        tuple(proof.Verdict.read(wire) for wire in body["verdicts"]),
+        tuple((gap["what"], gap["why"]) for gap in body["notChecked"]),
+    )
+
+
+def accept(workspace: Workspace, task_id: str, evidence: str, *, by: str = UNPROVEN) -> perform.Performed:
+    """Accept the evidence a person has seen, publish the result, and complete the task."""
+    found = workspace.ledger.read(lambda tx: task.load(tx, task_id))
+    body = _verified(workspace, found)
+    proof.check_evidence(evidence, body["evidence"])
+    acceptance = {"by": by, "how": "person", "evidence": evidence, "authenticated": False}
+    if found.kind is not EffectKind.STAGED:
+        workspace.ledger.apply(lambda tx: _complete(tx, workspace, found, acceptance))
+        return perform.answer(workspace, workspace.ledger.read(lambda tx: task.load(tx, task_id)))
+    observed = {name: publish.observe(workspace, name) for name in found.plan.resources}
+
+    def retake(tx: Tx) -> int:
+        epoch = fence.acquire(tx, found.id, found.expected, observed)
+        tx.run(
+            "UPDATE tasks SET epoch = ?, runner = ? WHERE id = ? AND state = 'review_ready' AND epoch = ?",
+            (epoch, workspace.runner_text, found.id, found.epoch),
+        )
+        tx.run("UPDATE artifacts SET epoch = ? WHERE task = ? AND epoch = ?", (epoch, found.id, found.epoch))
+        tx.event(found.id, "retaken", {"epoch": epoch, "from": found.epoch})
+        return epoch
+
+    try:
+        epoch = workspace.ledger.apply(retake)
+    except CountermarkError as error:
+        if error.code != "revision_conflict":
+            raise
+        sentence, details = error.sentence, error.details
+        workspace.ledger.apply(lambda tx: _reject(tx, workspace, found, "stale_evidence", sentence, details))
+        raise perform.ending(workspace, workspace.ledger.read(lambda tx: task.load(tx, task_id))) from error
+    workspace.move_stage(found.id, found.epoch, epoch)
+    intent = perform.intent_of(workspace, workspace.ledger.read(lambda tx: task.load(tx, task_id)))
+    wanted = publish.targets(workspace, intent)
+
+    def decide(tx: Tx) -> None:
+        fence.assert_held(tx, intent.task, intent.plan.resources, intent.epoch)
+        tx.event(found.id, "accepted", {"acceptance": acceptance, "epoch": intent.epoch})
+        publish.intend(tx, intent, wanted)
+
+    workspace.ledger.apply(decide)
+    publish.publish(workspace, intent, wanted)
+    return perform.answer(workspace, workspace.ledger.read(lambda tx: task.load(tx, task_id)))
+
+
+def reject(workspace: Workspace, task_id: str, reason: str) -> None:
+    """End a waiting task without publishing it; what it made stays in the store."""
+    found = workspace.ledger.read(lambda tx: task.load(tx, task_id))
+    _verified(workspace, found)
+    workspace.ledger.apply(lambda tx: _reject(tx, workspace, found, "task_failed", f"Rejected: {reason}", {}))
+
+
+def settle_by_person(workspace: Workspace, task_id: str, executed: Executed, evidence: str) -> perform.Performed:
+    """Settle an unknown outcome with a person's evidence (seed 1 §8: manual reconciliation also requires evidence).
+
+    `blocked` goes on to run again; `reconciling` goes to the checks if it was executed, else the task fails.
+    """
+    found = workspace.ledger.read(lambda tx: task.load(tx, task_id))
+    intent = perform.intent_of(workspace, found)
+    body = {"evidence": evidence, "by": UNPROVEN, "executed": executed.value}
+    if found.state is State.BLOCKED and executed is Executed.NO:
+        path = (State.BLOCKED, State.READY)
+        workspace.ledger.apply(lambda tx: task.move(tx, task_id, found.epoch, path, "unblocked", body))
+        chain = workspace.ledger.read(lambda tx: grant.load_chain(tx, found.grant))
+        return perform.again(workspace, intent, chain, {"attempt": intent.attempt, **body}, ready=True)
+    if found.state is not State.RECONCILING or executed is Executed.UNKNOWN:
+        raise CountermarkError(
+            "illegal_state",
+            f"Task {task_id} is {found.state}; there is nothing to settle by hand.",
+            next_action=f"See `countermark task show {task_id}`.",
+        )
+    if executed is Executed.YES:
+        outcome = Outcome(facts={"settledBy": UNPROVEN})
+        path = (State.RECONCILING, State.VERIFYING)
+        workspace.ledger.apply(
+            lambda tx: task.move(tx, task_id, found.epoch, path, "reconciled", body, executed=Executed.YES)
+        )
+        return perform.verify(workspace, intent, outcome)
+
+    def failed(tx: Tx) -> None:
+        whole = {**body, "message": "Settled by a person: it did not happen.", "keyid": workspace.keys.current_id()}
+        path = (State.RECONCILING, State.FAILED)
+        task.move(tx, task_id, found.epoch, path, "failed", whole, code="task_failed", executed=Executed.NO)
+        fence.release(tx, task_id, found.plan.resources)
+
+    workspace.ledger.apply(failed)
+    return perform.answer(workspace, workspace.ledger.read(lambda tx: task.load(tx, task_id)))
+
+
+def _verified(workspace: Workspace, found: Task) -> dict[str, Any]:
+    if found.state is State.REVIEW_READY:
+        for event in reversed(workspace.ledger.events(task=found.id)):
+            if event.kind == "verified":
+                return event.body
+    raise CountermarkError(
+        "illegal_state",
+        f"Task {found.id} is {found.state}, it does not wait for a decision.",
+        next_action=f"See `countermark task show {found.id}`.",
+        details={"task": found.id, "state": found.state.value},
+    )
+
+
+def _complete(tx: Tx, workspace: Workspace, found: Task, acceptance: dict[str, Any]) -> None:
+    body = {"acceptance": acceptance, "keyid": workspace.keys.current_id()}
+    task.move(tx, found.id, found.epoch, (State.REVIEW_READY, State.COMPLETED), "completed", body)
+
+
+def _reject(tx: Tx, workspace: Workspace, found: Task, code: str, message: str, details: dict[str, Any]) -> None:
+    body = {"message": message, "details": details, "keyid": workspace.keys.current_id()}
+    path = (State.REVIEW_READY, State.FAILED)
+    task.move(tx, found.id, found.epoch, path, "failed", body, code=code, executed=Executed.NO)
+    fence.release(tx, found.id, found.plan.resources)

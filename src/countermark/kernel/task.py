@@ -1,0 +1,167 @@
+"""A task as it stands in the ledger, and the one way its state moves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from countermark.kernel import fence
+from countermark.kernel.errors import CountermarkError
+from countermark.kernel.ledger import Tx
+from countermark.kernel.plan import Plan, RuntimeIdentity
+from countermark.kernel.recovery import EffectClass, EffectKind, Executed
+from countermark.kernel.state import TERMINAL, State, follow
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One row of tasks; `expected` maps resources to the revisions the plan was made against."""
+
+    id: str
+    key: str
+    derived: bool
+    grant: str
+    parent: str | None
+    supersedes: str | None
+    adapter: str
+    effect: str
+    kind: EffectKind
+    effect_class: EffectClass
+    plan: Plan
+    plan_digest: str
+    inputs_digest: str
+    expected: Mapping[str, str]
+    runtime: RuntimeIdentity
+    epoch: int
+    state: State
+    code: str
+    executed: Executed
+    runner: str
+    deadline: int | None
+    created_at: int
+    ended_at: int | None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the task has reached an end."""
+        return self.state in TERMINAL
+
+
+_COLUMNS: Final = (
+    "id, key, derived, grant_id, parent, supersedes, adapter, effect, kind, class, plan, plan_digest, inputs_digest, "
+    "expected, runtime, epoch, state, code, executed, runner, deadline, created_at, ended_at"
+)
+
+
+def load(tx: Tx, task_id: str) -> Task:
+    """Return one task; raise `not_found`."""
+    row = tx.one(f"SELECT {_COLUMNS} FROM tasks WHERE id = ?", (task_id,))  # noqa: S608 - constant columns
+    if row is None:
+        raise CountermarkError(
+            "not_found",
+            f"There is no task {task_id}.",
+            next_action="See `countermark task list`.",
+            details={"task": task_id},
+        )
+    return _from_row(row)
+
+
+def load_open(tx: Tx) -> list[Task]:
+    """Return every task that has not ended, oldest first."""
+    sql = (
+        f"SELECT {_COLUMNS} FROM tasks WHERE state NOT IN ('completed', 'failed', 'cancelled') "  # noqa: S608
+        "ORDER BY created_at, id"
+    )
+    return [_from_row(row) for row in tx.all(sql)]
+
+
+def load_recent(tx: Tx, limit: int) -> list[Task]:
+    """Return the newest tasks, newest first."""
+    sql = f"SELECT {_COLUMNS} FROM tasks ORDER BY created_at DESC, rowid DESC LIMIT ?"  # noqa: S608
+    return [_from_row(row) for row in tx.all(sql, (limit,))]
+
+
+def attempts(tx: Tx, task_id: str) -> int:
+    """Return how many effect attempts a task has begun."""
+    row = tx.one("SELECT COUNT(*) FROM attempts WHERE task = ? AND kind = 'effect'", (task_id,))
+    return int(row[0]) if row else 0
+
+
+def last_attempt(tx: Tx, task_id: str) -> tuple[int, str, dict[str, Any], dict[str, Any] | None, str | None]:
+    """Return the newest attempt: its number, kind, intent, result and handle."""
+    row = tx.one(
+        "SELECT n, kind, intent, result, handle FROM attempts WHERE task = ? ORDER BY n DESC LIMIT 1", (task_id,)
+    )
+    if row is None:
+        return 0, "effect", {}, None, None
+    return row[0], row[1], json.loads(row[2]), json.loads(row[3]) if row[3] else None, row[4]
+
+
+def move(
+    tx: Tx,
+    task_id: str,
+    epoch: int,
+    path: tuple[State, ...],
+    kind: str,
+    body: Mapping[str, Any],
+    *,
+    code: str = "",
+    executed: Executed | None = None,
+) -> int:
+    """Move a task along edges of the state table and append the event that says so; return its number.
+
+    Compare-and-set on state and epoch: raises `stale_epoch` when the task is no longer this writer's, or is no longer in
+    the first state of the path.
+    """
+    target = follow(path)
+    changed = tx.run(
+        "UPDATE tasks SET state = ?, code = ?, executed = COALESCE(?, executed), ended_at = ? "
+        "WHERE id = ? AND state = ? AND epoch = ?",
+        (
+            target.value,
+            code,
+            executed.value if executed is not None else None,
+            tx.now if target in TERMINAL else None,
+            task_id,
+            path[0].value,
+            epoch,
+        ),
+    )
+    if changed != 1:
+        raise fence.stale(task_id)
+    full = {"path": [step.value for step in path], "epoch": epoch, **body}
+    if code:
+        full["code"] = code
+    if executed is not None:
+        full["executed"] = executed.value
+    return tx.event(task_id, kind, full)
+
+
+def _from_row(row: tuple[Any, ...]) -> Task:
+    return Task(
+        id=row[0],
+        key=row[1],
+        derived=bool(row[2]),
+        grant=row[3],
+        parent=row[4],
+        supersedes=row[5],
+        adapter=row[6],
+        effect=row[7],
+        kind=EffectKind(row[8]),
+        effect_class=EffectClass(row[9]),
+        plan=Plan.read(row[10]),
+        plan_digest=row[11],
+        inputs_digest=row[12],
+        expected=json.loads(row[13]),
+        runtime=RuntimeIdentity.read(json.loads(row[14])),
+        epoch=row[15],
+        state=State(row[16]),
+        code=row[17],
+        executed=Executed(row[18]),
+        runner=row[19],
+        deadline=row[20],
+        created_at=row[21],
+        ended_at=row[22],
+    )

@@ -1,0 +1,390 @@
+"""A workspace: one folder with `countermark.toml` and `.countermark/`, opened by one process (design §4)."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final, Self
+
+from countermark.kernel import cancel, config, grant, perform, projection, publish, restart, task
+from countermark.kernel.adapter import Adapter, Context, Intent, StagedFile
+from countermark.kernel.canon import sha256_hex
+from countermark.kernel.child import ProcessRunner
+from countermark.kernel.clock import Clock, Ids, RandomIds, SystemClock
+from countermark.kernel.errors import CountermarkError
+from countermark.kernel.files import Root
+from countermark.kernel.identity import own_identity
+from countermark.kernel.key import Keys
+from countermark.kernel.launch import Child, Runner
+from countermark.kernel.ledger import Ledger, Tx, compact
+from countermark.kernel.lock import Lock
+from countermark.kernel.plan import Plan
+from countermark.kernel.process import descendants_alive
+from countermark.kernel.projection import kept_receipt
+from countermark.kernel.receipts import Receipts
+from countermark.kernel.recovery import EffectKind
+from countermark.kernel.runner import RunnerName
+from countermark.kernel.store import Store
+from countermark.kernel.task import Task
+
+HOME: Final = ".countermark"
+FOLDERS: Final = ("store", "stage", "runs", "keys", "locks")
+RESERVE: Final = f"{HOME}/locks/reserve"
+RESERVE_BYTES: Final = 4 << 20  # enough to record an ending on a full disk: a few commits and one run's evidence
+LEDGER_SECONDS: Final = 30.0
+GRACE_SECONDS: Final = 3.0
+INPUT_CAP: Final = 512 << 20
+
+DEFAULT_EFFECTS: Final = ("vector.write", "scene.write")
+
+
+class _LedgerGate:
+    """The lock between processes, as the ledger sees it."""
+
+    def __init__(self, lock: Lock) -> None:
+        self._lock = lock
+
+    def hold(self) -> None:
+        self._lock.acquire(LEDGER_SECONDS, code="ledger_busy")
+
+    def release(self) -> None:
+        self._lock.release()
+
+
+class Workspace:
+    """One open workspace. Safe for many threads; close it when done, so that its evidence is rendered."""
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        adapters: Sequence[Adapter] = (),
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+        runner: Runner | None = None,
+        files: Root | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Open an existing workspace; raise `workspace_missing`, `workspace_newer` or `ledger_broken`."""
+        self.path = Path(folder).resolve()
+        if not (self.path / config.PROJECT_FILE).is_file() or not (self.path / HOME).is_dir():
+            raise CountermarkError(
+                "workspace_missing",
+                f"{self.path} is not a Countermark workspace.",
+                next_action="Make one with `countermark init DIR`, or run this inside one.",
+            )
+        self.clock: Clock = clock or SystemClock()
+        self.ids: Ids = ids or RandomIds()
+        self._spawner: Runner = runner or ProcessRunner(self.clock)
+        self.files = files or Root(self.path)
+        project = self.files.read(config.PROJECT_FILE, cap=1 << 20)
+        self.id = config.workspace_id(project)
+        self.settings = config.load(project, config.read_user(), settings)
+        self._opened = ExitStack()
+        self.locks = self.path / HOME / "locks"
+        self._lock_root = self._opened.enter_context(self.files.inside(f"{HOME}/locks"))
+        self.store = Store(self._opened.enter_context(self.files.inside(f"{HOME}/store")))
+        self.keys = Keys(self._opened.enter_context(self.files.inside(f"{HOME}/keys")))
+        self._adapters = {adapter.name: adapter for adapter in adapters}
+        self._running: Counter[str] = Counter()
+        self._children: dict[str, list[Child]] = {}
+        self._mutex = threading.Lock()
+        name = RunnerName(self.ids.new("r"), own_identity())
+        self.runner_text = name.text()
+        self._live = Lock(self._lock_root, name.lock_name)
+        self._live.acquire(1.0)
+        gate = _LedgerGate(Lock(self._lock_root, "ledger.lock"))
+        self.ledger = Ledger(self.path / HOME / "ledger.sqlite", gate, self.clock, on_full=self._free_reserve)
+        self.receipts = Receipts(self.ledger, self.keys, self.id, lambda task_id: kept_receipt(self, task_id))
+
+    @classmethod
+    def create(cls, folder: str | os.PathLike[str], *, name: str = "", **options: Any) -> Self:
+        """Make a workspace in a folder, with a key and the default grant, and open it.
+
+        The folder may exist and hold anything but a workspace. Raises `output_exists` for a second `init`.
+        """
+        path = Path(folder)
+        parent = Root(path.absolute().parent)
+        with parent:
+            if not path.exists():
+                parent.make_dir(path.name)
+        ids: Ids = options.get("ids") or RandomIds()
+        with Root(path) as files:
+            if files.exists(config.PROJECT_FILE):
+                raise CountermarkError(
+                    "output_exists", f"{path} is a workspace already.", next_action="Use it as it is, or name another folder."
+                )
+            if not files.exists(HOME):
+                files.make_dir(HOME)
+            for inner in FOLDERS:
+                if not files.exists(f"{HOME}/{inner}"):
+                    files.make_dir(f"{HOME}/{inner}", mode=0o700 if inner == "keys" else 0o755)
+            with files.inside(f"{HOME}/keys") as keys:
+                if not keys.exists("current"):
+                    Keys(keys).create()
+            if not files.exists(f"{HOME}/.gitignore"):
+                files.create(f"{HOME}/.gitignore", b"*\n")
+            title = name or path.resolve().name
+            text = f"[workspace]\nid = {compact(ids.new('w'))}\nname = {compact(title)}\n\n[settings]\n"
+            files.create(config.PROJECT_FILE, text.encode("utf-8"))
+        opened = cls(folder, **options)
+        opened.reserve()
+        opened.ledger.apply(_default_grant)
+        return opened
+
+    def close(self) -> None:
+        """Render what ended, and let go of everything."""
+        with suppress(CountermarkError):  # what cannot be rendered now is rendered at the next start
+            while projection.sweep(self):
+                pass
+        self.ledger.close()
+        self._live.release()
+        self._live.close()
+        self._opened.close()
+        self.files.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # The one call.
+
+    def perform(
+        self,
+        plan: Plan,
+        *,
+        grant: str,
+        revision: str | Mapping[str, str],
+        key: str | None = None,
+        deadline: int | None = None,
+        supersedes: str | None = None,
+    ) -> perform.Performed:
+        """Do a plan once under a grant, against a revision, and return its receipt (see `perform.perform`)."""
+        return perform.perform(
+            self, plan, grant_id=grant, revision=revision, key=key, deadline=deadline, supersedes=supersedes
+        )
+
+    # What the steps of an effect share.
+
+    def adapter(self, name: str) -> Adapter:
+        """Return a domain's adapter; raise `part_unavailable`."""
+        try:
+            return self._adapters[name]
+        except KeyError:
+            raise CountermarkError(
+                "part_unavailable",
+                f"The {name} domain is not installed here.",
+                next_action=f"Install it: pip install 'countermark[{name}]'.",
+            ) from None
+
+    def context(self, intent: Intent) -> Context:
+        """Return what an adapter may touch for one attempt; a staged one finds its stage made."""
+        stage = publish.stage_of(intent.task, intent.epoch)
+        if intent.effect.kind is EffectKind.STAGED:
+            self.make_dirs(stage)
+
+        def launch(argv: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Child:
+            self.make_dirs(stage)
+            return self._launch(intent, argv, cwd or self.path / stage, env)
+
+        def save_handle(text: str) -> None:
+            self.ledger.apply(lambda tx: _save_handle(tx, intent, text))
+
+        return Context(
+            stage=self.path / stage,
+            store=self.store,
+            workspace=self.path,
+            clock=self.clock,
+            launch=launch,
+            stopping=lambda: self._stopping(intent),
+            report=lambda _: None,
+            save_handle=save_handle,
+        )
+
+    def check_space(self, needed: int) -> None:
+        """Raise `disk_full` when there is no room for what an effect will write and for recording how it ends."""
+        free = self.files.free_bytes()
+        wanted = needed + (self.settings.min_free_mib << 20)
+        if free < wanted:
+            raise CountermarkError(
+                "disk_full",
+                f"This needs {wanted >> 20} MiB of free space and there are {free >> 20}; nothing was started.",
+                next_action="Free some space, or lower min_free_mib in countermark.toml.",
+                details={"free": free, "needed": wanted},
+            )
+        if not self.files.exists(RESERVE):
+            self.reserve()
+
+    def reserve(self) -> None:
+        """Set space aside, so that a full disk can still be recorded."""
+        self.files.reserve(RESERVE, RESERVE_BYTES)
+
+    def _free_reserve(self) -> bool:
+        if not self.files.exists(RESERVE):
+            return False
+        self.files.remove(RESERVE)
+        return True
+
+    def make_dirs(self, name: str) -> None:
+        """Make a folder and the ones above it, below the workspace."""
+        made = ""
+        for part in name.split("/"):
+            made = f"{made}/{part}" if made else part
+            if not self.files.exists(made):
+                with suppress(_Exists):
+                    self._make_dir(made)
+
+    def _make_dir(self, name: str) -> None:
+        try:
+            self.files.make_dir(name)
+        except CountermarkError as error:
+            if error.code == "output_exists":
+                raise _Exists from error
+            raise
+
+    def store_file(self, name: str, digest: str) -> None:
+        """Copy a file below the workspace into the store; raise `artifact_invalid` if it is not what was declared."""
+        descriptor = self.files.open_regular(name)
+        try:
+            found = self.store.put_fd(descriptor, INPUT_CAP)
+        finally:
+            os.close(descriptor)
+        if found != digest:
+            raise CountermarkError(
+                "artifact_invalid",
+                f"{name.rpartition('/')[2]} changed while it was being taken over.",
+                next_action="Run it again.",
+                details={"declared": digest, "found": found},
+            )
+
+    @contextmanager
+    def resource_locks(self, names: Sequence[str]) -> Iterator[None]:
+        """Hold the locks of several resources, taken in sorted order."""
+        with ExitStack() as held:
+            for name in sorted(names):
+                lock = Lock(self._lock_root, f"resource-{sha256_hex(name.encode())[:16]}.lock")
+                held.callback(lock.close)
+                held.enter_context(lock.hold(LEDGER_SECONDS, announce=f"publishing {name}"))
+            yield
+
+    def keep_orphans(self, intent: Intent, files: Sequence[StagedFile]) -> None:
+        """Keep what a late result brought, as orphans that change no state (seed 1 §8)."""
+
+        def transition(tx: Tx) -> None:
+            for file in files:
+                tx.run(
+                    "INSERT OR IGNORE INTO artifacts (task, epoch, resource, name, digest, size, media_type, state) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, 'orphan')",
+                    (intent.task, intent.epoch, file.resource, file.name, file.digest, file.size, file.media_type),
+                )
+            tx.event(intent.task, "late", {"epoch": intent.epoch, "files": [file.digest for file in files]})
+
+        for file in files:
+            name = publish.staged(intent, file.resource) + (f"/{file.name}" if file.name else "")
+            with suppress(CountermarkError):  # bytes that are not what they claim to be are not worth keeping
+                self.store_file(name, file.digest)
+        self.ledger.apply(transition)
+
+    def move_stage(self, task_id: str, old: int, new: int) -> None:
+        """Hand a stage on to the epoch that took the task over."""
+        here, there = publish.stage_of(task_id, old), publish.stage_of(task_id, new)
+        if old != new and self.files.exists(here) and not self.files.exists(there):
+            self.files.move_new(here, there)
+
+    # Children.
+
+    def _launch(self, intent: Intent, argv: Sequence[str], cwd: Path, env: Mapping[str, str] | None) -> Child:
+        live = f"{intent.task}.live"
+        os.close(self._lock_root.open_permanent(live))
+        child = self._spawner.start(argv, liveness=self.locks / live, cwd=cwd, env=env)
+        try:
+            row = compact(asdict(child.identity))
+            self.ledger.apply(lambda tx: _register_child(tx, intent, row, argv))
+        except BaseException:
+            child.close()  # still at its gate: it ends without having run
+            raise
+        with self._mutex:
+            self._children.setdefault(intent.task, []).append(child)
+        child.go()
+        return child
+
+    def children_alive(self, task_id: str) -> bool:
+        """Return whether anything that was started for a task may still live."""
+        live = self.locks / f"{task_id}.live"
+        return live.exists() and descendants_alive(live)
+
+    def stop_children(self, task_id: str) -> None:
+        """Stop what this process started for a task: TERM, then KILL."""
+        with self._mutex:
+            children = self._children.pop(task_id, [])
+        for child in children:
+            child.stop(GRACE_SECONDS)
+
+    def _stopping(self, intent: Intent) -> bool:
+        row = self.ledger.read(lambda tx: tx.one("SELECT state, epoch FROM tasks WHERE id = ?", (intent.task,)))
+        return row is None or row[0] == "cancel_requested" or row[1] != intent.epoch
+
+    # Settling.
+
+    @contextmanager
+    def running(self, task_id: str) -> Iterator[None]:
+        """Mark a task as being worked on by a thread of this process."""
+        with self._mutex:
+            self._running[task_id] += 1
+        try:
+            yield
+        finally:
+            with self._mutex:
+                self._running[task_id] -= 1
+                if not self._running[task_id]:
+                    del self._running[task_id]
+                    self._children.pop(task_id, None)
+
+    def is_running(self, task_id: str) -> bool:
+        """Return whether a thread of this process works on a task."""
+        return task_id in self._running
+
+    def settle(self, task_id: str) -> bool:
+        """Take up a task whose process is gone (see `restart.settle`)."""
+        return restart.settle(self, task_id)
+
+    def settle_all(self) -> list[str]:
+        """Take up every task whose process is gone; return the ids that are still open afterwards."""
+        found = self.ledger.read(task.load_open)
+        return [one.id for one in found if not self.settle(one.id)]
+
+    def confirm_cancel(self, found: Task) -> None:
+        """Confirm a stop (see `cancel.confirm`)."""
+        cancel.confirm(self, found)
+
+
+class _Exists(Exception):
+    """Another process made the folder first, which is what was wanted."""
+
+
+def _save_handle(tx: Tx, intent: Intent, text: str) -> None:
+    tx.run("UPDATE attempts SET handle = ? WHERE task = ? AND n = ?", (text, intent.task, intent.attempt))
+    tx.event(intent.task, "handle", {"attempt": intent.attempt, "epoch": intent.epoch})
+
+
+def _register_child(tx: Tx, intent: Intent, identity: str, argv: Sequence[str]) -> None:
+    row = tx.one("SELECT COUNT(*) FROM processes WHERE task = ? AND epoch = ?", (intent.task, intent.epoch))
+    number = int(row[0]) + 1 if row else 1
+    tx.run(
+        "INSERT INTO processes (task, epoch, n, identity, argv) VALUES (?, ?, ?, ?, ?)",
+        (intent.task, intent.epoch, number, identity, compact(list(argv))),
+    )
+
+
+def _default_grant(tx: Tx) -> None:
+    """Issue the grant `init` makes: reversible writes inside the workspace, accepted by checks (design §4)."""
+    terms = grant.Terms(effects=DEFAULT_EFFECTS, resources=(publish.FILE, "scene:"), acceptance="checks")
+    grant.issue(tx, grant.Grant("default", None, (), "local user", "local user", terms, tx.now))
+    tx.event("", "granted", {"grant": "default", "effects": list(terms.effects), "resources": list(terms.resources)})
