@@ -1,0 +1,1 @@
+"""The record page that every domain shares, and the demo's scoreboard."""
