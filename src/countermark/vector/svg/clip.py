@@ -1,0 +1,148 @@
+"""Clip paths as native clip groups: the first child is the clip shape, groups nest where clips do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from countermark.vector.affine import IDENTITY, Matrix
+from countermark.vector.container import Json
+from countermark.vector.path import bounds
+from countermark.vector.svg import shape
+from countermark.vector.svg.emit import Emitter
+from countermark.vector.svg.number import length
+from countermark.vector.svg.parse import Element, not_svg
+from countermark.vector.svg.place import Box, Place
+from countermark.vector.svg.report import Report
+from countermark.vector.svg.style import INITIAL, Style, computed, own, reference
+from countermark.vector.svg.transform import origin, transform
+
+_TEXT: Final = frozenset({"text", "tspan"})
+
+Layer = list[Json]
+"""The paths of one clip: what is inside any of them shows."""
+
+
+class Clipper:
+    """Finds what a `clip-path` leaves visible."""
+
+    def __init__(self, ids: dict[str, Element], emitter: Emitter, report: Report) -> None:
+        """Take the elements by id, and where nodes and the report are made."""
+        self._ids = ids
+        self._emitter = emitter
+        self._report = report
+
+    def layers(self, element: Element, place: Place, box: Box | None, used: tuple[str, ...] = ()) -> list[Layer]:
+        """Return the clips on an element, outermost first; an empty layer hides everything.
+
+        `place` is the element's own: its user space is what clips are relative to. `box` is the element's geometry
+        there. A clip that refers to itself raises `svg_invalid`.
+        """
+        name = reference(own(element, "clip-path"))
+        if not name:
+            return []
+        clip = self._ids.get(name)
+        if clip is None or clip.tag != "clipPath":
+            self._report.note("missing-reference", element, f"The clip #{name} does not exist and clips nothing.")
+            return []
+        if name in used:
+            message = f"The clip #{name} refers to itself ({clip.path})."
+            raise not_svg(message, "Correct the clip-path references.")
+        matrix = place.matrix @ matrix_of(clip, place, self._report)
+        if clip.attributes.get("clipPathUnits", "").strip() == "objectBoundingBox":
+            if box is None:
+                return [[]]
+            matrix = matrix @ Matrix(box[2] - box[0], 0, 0, box[3] - box[1], box[0], box[1])
+        outer = self.layers(clip, place, box, (*used, name))
+        inner = replace(place, matrix=matrix, style=_style_at(clip, place, self._report))
+        found: Layer = []
+        nested: list[tuple[Element, list[Layer]]] = []
+        for child in clip.children:
+            paths, below = self._child(child, inner, (*used, name))
+            found.extend(paths)
+            if paths and below:
+                nested.append((child, below))
+        for child, below in nested:
+            if len(found) == 1:
+                outer = outer + below
+            else:
+                reason = "One of several shapes of a clip is clipped itself; that inner clip is not applied."
+                self._report.loss("clip-path", child, reason)
+        return [*outer, found]
+
+    def shape_of(self, layer: Layer) -> Json:
+        """Return the node that stands first in a clip group."""
+        if len(layer) == 1:
+            return layer[0]
+        kind: Json = {"type": "compound", "children": layer, "rule": "NonZero", "countermark": {"union": True}}
+        return self._emitter.node(kind)
+
+    def _child(self, child: Element, place: Place, used: tuple[str, ...]) -> tuple[Layer, list[Layer]]:
+        """Return the paths a clip's child adds, and the clips on the child itself."""
+        if child.tag in _TEXT:
+            self._report.loss("text", child, "Text in a clip is not carried over, so it does not clip.")
+            return [], []
+        if child.tag not in {*shape.SHAPES, "use"} or (own(child, "display") or "").lower() == "none":
+            return [], []
+        style = computed(child, place.style, place.frame, self._report)
+        inner = replace(place, matrix=place.matrix @ matrix_of(child, place, self._report), style=style)
+        if child.tag == "use":
+            return self._used(child, inner, used)
+        path = shape.geometry(child, inner.units, self._report)
+        if path is None or not style.visible or inner.matrix.determinant == 0:
+            return [], []
+        drawn = self._emitter.path(path, inner.matrix)
+        kind: Json = {"type": "path", "path": drawn}
+        if style.clip_even_odd:
+            kind["rule"] = "EvenOdd"
+        kind["clipping"] = True
+        return [self._emitter.node(kind)], self.layers(child, inner, shape_box(path), used)
+
+    def _used(self, child: Element, place: Place, used: tuple[str, ...]) -> tuple[Layer, list[Layer]]:
+        """Return what a `use` adds: in a clip it points straight at a shape, anything else adds nothing."""
+        target = self._ids.get(child.href or "")
+        if target is None or target.tag not in {*shape.SHAPES, *_TEXT}:
+            self._report.note("missing-reference", child, "A use in a clip that is not of a shape adds nothing.")
+            return [], []
+        paths, below = self._child(target, replace(place, matrix=place.matrix @ shifted(child, place)), used)
+        return paths, [*self.layers(child, place, None, used), *below]
+
+
+def matrix_of(element: Element, place: Place, report: Report) -> Matrix:
+    """Return an element's own transform about its `transform-origin`; a list with a fault counts for nothing."""
+    said = own(element, "transform")
+    if said is None:
+        return IDENTITY
+    found = transform(said, place.units)
+    if found is None:
+        report.note("transform", element, f"The transform {said[:60]!r} has a fault and counts for nothing.")
+        return IDENTITY
+    centre = own(element, "transform-origin")
+    point = origin(centre, place.units) if centre is not None else None
+    return found if point is None else Matrix(e=point[0], f=point[1]) @ found @ Matrix(e=-point[0], f=-point[1])
+
+
+def shifted(element: Element, place: Place) -> Matrix:
+    """Return the move that `x` and `y` of a `use` or an inner `svg` ask for."""
+    units = place.units
+    x = length(element.attributes.get("x"), units, units.width) or 0.0
+    y = length(element.attributes.get("y"), units, units.height) or 0.0
+    return Matrix(e=x, f=y)
+
+
+def shape_box(path: Json) -> Box | None:
+    """Return the box of a user-space path."""
+    return bounds(path)
+
+
+def _style_at(element: Element, place: Place, report: Report) -> Style:
+    """Return the style that a clip's children inherit: from where the clip stands, not from what it clips."""
+    above: list[Element] = []
+    here: Element | None = element
+    while here is not None:
+        above.append(here)
+        here = here.parent
+    style = INITIAL
+    for link in reversed(above):
+        style = computed(link, style, place.frame, report)
+    return style

@@ -1,0 +1,138 @@
+"""One SVG in, one native document and its import report out."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+
+from countermark.kernel.canon import sha256_hex
+from countermark.kernel.errors import CountermarkError
+from countermark.vector import document as native
+from countermark.vector.affine import IDENTITY, Matrix
+from countermark.vector.artboard import Box, new_artboard
+from countermark.vector.container import Json
+from countermark.vector.document import Document
+from countermark.vector.shape import children_of
+from countermark.vector.svg import loss
+from countermark.vector.svg.clip import matrix_of
+from countermark.vector.svg.emit import Emitter
+from countermark.vector.svg.number import Frame, NotFiniteError
+from countermark.vector.svg.parse import Element, not_svg, parse
+from countermark.vector.svg.place import Place, box_of
+from countermark.vector.svg.reader import Reader
+from countermark.vector.svg.report import Report
+from countermark.vector.svg.style import INITIAL, computed
+from countermark.vector.svg.viewport import Size, fit, root_size
+
+_MAX_DEPTH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A document with what was not carried over: losses change the picture or its editing, notes do not."""
+
+    document: Document
+    losses: list[Json] = field(default_factory=list)
+    notes: list[Json] = field(default_factory=list)
+
+
+def import_svg(data: bytes, *, name: str = "drawing.svg") -> Imported:
+    """Read an SVG into a native document with one artboard of its size.
+
+    Raise `svg_invalid`, `svg_unsafe`, `svg_too_deep` or `input_too_large`; nothing outside the file is ever followed.
+    """
+    parsed = parse(data, what=name)
+    root = parsed.root
+    report = Report()
+    if not parsed.has_namespace:
+        report.note("namespace", root, "The root does not name the SVG namespace; it is read as SVG all the same.")
+    try:
+        size = root_size(root, name)
+        ids = _ids(root)
+        loss.of_file(root, report)
+        layer_nodes, emitter, size = _draw(root, size, ids, report, name)
+    except NotFiniteError as error:
+        message = f"{name}: {root.path} has the number {str(error)[:60]!r}, which is not finite or too large."
+        raise not_svg(message, "Correct the number and import again.") from error
+    _check_depth(layer_nodes, name)
+    title = " ".join(next((child.text for child in root.children if child.tag == "title"), "").split())
+    title = title or re.sub(r"\.svgz?\Z", "", name, flags=re.IGNORECASE)
+    layer: Json = {
+        "id": 1,
+        "name": "Layer 1",
+        "appearance": {"items": []},
+        "kind": {
+            "type": "layer",
+            "color": {"Preset": 0},
+            "template": False,
+            "printable": True,
+            "children": layer_nodes,
+        },
+    }
+    source: Json = {"name": name, "sha256": sha256_hex(data)}
+    said = {key: root.attributes[key] for key in ("width", "height", "viewBox") if key in root.attributes}
+    document = native.new(
+        title,
+        artboards=[new_artboard(1, title, Box(0.0, 0.0, size.width, size.height))],
+        layers=[layer],
+        next_id=emitter.next_id(),
+        countermark={"source": {**source, **said}, "losses": report.losses, "notes": report.notes},
+    )
+    return Imported(document, report.losses, report.notes)
+
+
+def _ids(root: Element) -> dict[str, Element]:
+    found: dict[str, Element] = {}
+    for element in root.walk():
+        if element.id:
+            found.setdefault(element.id, element)
+    return found
+
+
+def _draw(
+    root: Element, size: Size, ids: dict[str, Element], report: Report, name: str
+) -> tuple[list[Json], Emitter, Size]:
+    """Return the nodes of the drawing in artboard coordinates; a drawing of no stated size is as large as its art."""
+    if not size.given:
+        measure = Emitter.for_size(1.0)
+        nodes = _root_nodes(root, size, ids, measure, Report())
+        box = box_of(nodes, IDENTITY)
+        if box is None or box[2] <= 0 or box[3] <= 0:
+            message = f"{name} states no size and no viewBox, and has no art to take one from."
+            raise not_svg(message, "Give the drawing a viewBox.")
+        size = Size(size.width or box[2], size.height or box[3], None)
+        report.note(
+            "size", root, "The file states no size; the artboard reaches from the origin to the art's far edge."
+        )
+    emitter = Emitter.for_size(max(size.width, size.height))
+    return _root_nodes(root, size, ids, emitter, report), emitter, size
+
+
+def _root_nodes(root: Element, size: Size, ids: dict[str, Element], emitter: Emitter, report: Report) -> list[Json]:
+    matrix = Matrix()
+    frame = Frame(size.width, size.height)
+    if size.view_box is not None:
+        matrix = fit(size.view_box, size.width, size.height, root.attributes.get("preserveAspectRatio", ""))
+        frame = Frame(size.view_box.width, size.view_box.height)
+    reader = Reader(ids, emitter, report)
+    place = Place(frame, style=computed(root, INITIAL, frame, report))
+    place = replace(place, matrix=matrix_of(root, place, report) @ matrix)
+    loss.of_properties(root, ids, report, hidden=False)
+    nodes = reader.contents(root, place)
+    members = ("opacity", "clip-path", "mix-blend-mode", "display", "isolation")
+    if any(member in root.attributes for member in members) or "style" in root.attributes:
+        return reader.finished(root, place, nodes, group=True)
+    return nodes
+
+
+def _check_depth(nodes: list[Json], name: str) -> None:
+    level = nodes
+    for _ in range(_MAX_DEPTH):
+        level = [child for node in level for child in children_of(node)]
+        if not level:
+            return
+    raise CountermarkError(
+        "svg_too_deep",
+        f"{name} nests groups and clips deeper than {_MAX_DEPTH} levels.",
+        next_action="Ungroup the drawing before the import.",
+    )
