@@ -12,7 +12,7 @@ demo:            ## set up, then the main job on a real logo
 
 test:            ## set up, then all tests
 	@sh scripts/setup.sh test
-	@$(BIN)/python -m pytest -n auto $(ARGS)
+	@$(BIN)/python -m pytest -n auto --dist loadgroup $(ARGS)
 
 lint:            ## style, format, types, import contracts, dependencies
 	@sh scripts/setup.sh lint

@@ -42,7 +42,7 @@ class Part:
     def present(self, python: Path) -> bool:
         """Look for the part: a program on PATH, a file, or an import that must succeed in .venv."""
         if self.imports:
-            argv = [python, "-I", "-c", f"import {self.imports}"]
+            argv = [str(python), "-I", "-c", f"import {self.imports}"]
             return subprocess.run(argv, capture_output=True, check=False).returncode == 0
         return any(shutil.which(program) for program in self.programs) or any(
             Path(file).exists() for file in self.files
@@ -150,9 +150,8 @@ def apt(packages: Sequence[str], say: Say) -> bool:
     return False
 
 
-def provide(layer: str, python: Path, say: Say, stop: Stop) -> None:
+def provide(layer: str, python: Path, machine: Machine, say: Say, stop: Stop) -> None:
     """Bring the layer's missing parts here, or say by name what stays missing."""
-    machine = this_machine()
     wanted = [part for part in LAYER_PARTS[layer] if machine.linux or not part.linux_only]
     missing = [part for part in wanted if not part.present(python)]
     packages = [package for part in missing for package in part.debian]
@@ -169,12 +168,12 @@ def provide(layer: str, python: Path, say: Say, stop: Stop) -> None:
         say(f"{told} Tests that need it will report it unavailable.")
 
 
-def provide_venv(say: Say, stop: Stop) -> None:
+def provide_venv(machine: Machine, say: Say, stop: Stop) -> None:
     """Make sure that this Python can build an environment with pip; Debian ships that part separately."""
     argv = [sys.executable, "-I", "-c", "import venv, ensurepip"]
     if subprocess.run(argv, capture_output=True, check=False).returncode == 0:
         return
-    how = way(this_machine(), ["python3-venv"])
+    how = way(machine, ["python3-venv"])
     if how == "apt":
         apt(["python3-venv"], say)
         if subprocess.run(argv, capture_output=True, check=False).returncode == 0:

@@ -227,7 +227,7 @@ def stamped(name: str) -> bool:
 
 def main(layer: str) -> None:
     """Bring .venv and this machine to what the layer needs; do nothing that is already done."""
-    began = time.monotonic()
+    began, machine = time.monotonic(), parts.this_machine()
     with alone():
         if LOG.exists() and LOG.stat().st_size > LOG_LIMIT:
             LOG.unlink()
@@ -240,13 +240,13 @@ def main(layer: str) -> None:
         if todo:
             check_disk(layer)
         if "venv" in todo:
-            parts.provide_venv(say, stop)
+            parts.provide_venv(machine, say, stop)
             make_venv()
         if layer in todo:
             install(layer)
         if "project" in todo:
             install_project()
-        parts.provide(layer, PYTHON, say, stop)
+        parts.provide(layer, PYTHON, machine, say, stop)
         if todo:
             say(f"done in {time.monotonic() - began:.1f} s; .venv holds {size_mb(VENV):.0f} MB; log: build/setup.log")
 

@@ -1,0 +1,86 @@
+"""What every test may rely on: parts that are named when they are missing, the shared data, replayable properties.
+
+A part of the machine that a test needs and does not find is reported by `unavailable(part, why)`. It shows as its own
+category, is listed by name above the closing line, and is a failure where COUNTERMARK_REQUIRE_ALL=1. Any other way of
+skipping a test fails the run: a test that silently does not run proves nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Generator
+from pathlib import Path
+from typing import Final, NoReturn
+
+import hypothesis
+import pytest
+from hypothesis.database import DirectoryBasedExampleDatabase
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+PREFIX: Final = "unavailable: "
+
+hypothesis.settings.register_profile(
+    "countermark",
+    deadline=None,
+    print_blob=True,
+    # A failure found in CI has to be the failure that the next run finds; elsewhere every run looks further.
+    derandomize=bool(os.environ.get("CI")),
+    database=None if os.environ.get("CI") else DirectoryBasedExampleDatabase(ROOT / "build" / "cache" / "hypothesis"),
+)
+hypothesis.settings.load_profile("countermark")
+
+
+def unavailable(part: str, why: str) -> NoReturn:
+    """End this test because a part it needs is not on this machine; call it inside a test or a fixture."""
+    pytest.skip(f"{PREFIX}{part}: {why}")
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Return the folder of real inputs: COUNTERMARK_DATA, or `../shared/data` beside the project."""
+    folder = Path(os.environ.get("COUNTERMARK_DATA") or ROOT.parent / "shared" / "data")
+    if not folder.is_dir():
+        unavailable("shared data", f"{folder} is not there; COUNTERMARK_DATA names the folder")
+    return folder
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn a skip into `unavailable`, or into a failure where it is not one or where every part is required."""
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail"):
+        said = str(call.excinfo.value) if call.excinfo else ""
+        if not said.startswith(PREFIX):
+            report.outcome = "failed"
+            report.longrepr = f"skipped otherwise than through unavailable(part, why): {said}"
+        elif os.environ.get("COUNTERMARK_REQUIRE_ALL") == "1":
+            report.outcome = "failed"
+            report.longrepr = f"{said} (COUNTERMARK_REQUIRE_ALL=1: every part has to be here)"
+        else:
+            report.__dict__["unavailable"] = said.removeprefix(PREFIX)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Refuse a module that skips itself while it is collected: its tests would not even be counted."""
+    report = yield
+    if report.outcome == "skipped":
+        report.outcome = "failed"
+        report.longrepr = f"a module skipped itself; call unavailable(part, why) in its tests: {report.longrepr}"
+    return report
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
+    """Count and show `unavailable` as a category of its own, apart from passed and skipped."""
+    if hasattr(report, "unavailable"):
+        return "unavailable", "u", ("UNAVAILABLE", {"yellow": True})
+    return None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name every unavailable part, why, and how many tests it kept from running."""
+    counted = Counter(report.unavailable for report in terminalreporter.stats.get("unavailable", []))
+    for said, count in sorted(counted.items()):
+        terminalreporter.write_line(f"unavailable ({count} test{'s' if count > 1 else ''}): {said}", yellow=True)
