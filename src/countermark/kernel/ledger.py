@@ -34,6 +34,7 @@ T = TypeVar("T")
 Row = tuple[Any, ...]
 
 BATCH: Final = 64
+_COMPACT: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 GENESIS: Final = "0" * 64
 POINTS: Final = ("ledger.commit.before", "ledger.commit.after")
 
@@ -52,7 +53,7 @@ class Gate(Protocol):
 
 def compact(value: Any) -> str:
     """Return the one stored spelling of an event body: sorted names, no spaces."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _COMPACT.encode(value)
 
 
 def chain(previous: str, seq: int, task: str, kind: str, at: int, body: str) -> str:

@@ -533,8 +533,9 @@ def _accept_or_wait(
         return _late(workspace, intent)
     if not by_checks:
         return Performed(intent.task, State.REVIEW_READY, "", outcome.executed, workspace.receipts.render)
-    if not direct:
-        publish.publish(workspace, intent, targets)
+    if direct:
+        return Performed(intent.task, State.COMPLETED, "", outcome.executed, workspace.receipts.render)
+    publish.publish(workspace, intent, targets)
     return _finish(workspace, intent.task)
 
 
