@@ -18,7 +18,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
@@ -227,7 +227,8 @@ class Ledger:
                 for item in batch:
                     self._in_savepoint(tx, item)
         except BaseException:
-            connection.execute("ROLLBACK")
+            if connection.in_transaction:  # SQLite may have rolled back by itself, as on a full disk
+                connection.execute("ROLLBACK")
             raise
         reach("ledger.commit.before")
         try:
@@ -308,16 +309,15 @@ def _open(path: Path) -> sqlite3.Connection:
             next_action="Use a Python built with SQLite 3.40 or newer.",
         )
     try:
-        connection = _connect(path)
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        version = _version(path)
         if version > schema.VERSION:
-            connection.close()
             raise CountermarkError(
                 "workspace_newer",
                 f"This workspace's ledger has schema {version}; this program knows up to {schema.VERSION}.",
                 next_action="Use the newer Countermark that wrote it.",
                 details={"found": version, "known": schema.VERSION},
             )
+        connection = _connect(path)
         if version == 0:
             connection.executescript(
                 f"BEGIN IMMEDIATE; {schema.SCHEMA} PRAGMA user_version = {schema.VERSION}; COMMIT;"
@@ -325,6 +325,14 @@ def _open(path: Path) -> sqlite3.Connection:
     except sqlite3.Error as error:
         raise _as_ours(error, path) from error
     return connection
+
+
+def _version(path: Path) -> int:
+    """Read the schema number without touching the file, so that a newer one stays exactly as it is."""
+    if not path.exists():
+        return 0
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        return cast("int", connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _head(connection: sqlite3.Connection) -> tuple[int, str, int]:
