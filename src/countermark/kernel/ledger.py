@@ -18,7 +18,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
@@ -33,6 +33,7 @@ register(Ending.UNKNOWN, "commit_unknown")
 T = TypeVar("T")
 Row = tuple[Any, ...]
 
+_VERSION_AT: Final = 60  # the user version in a database header (SQLite file format §1.3)
 BATCH: Final = 64
 _COMPACT: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 GENESIS: Final = "0" * 64
@@ -318,7 +319,7 @@ def _open(path: Path) -> sqlite3.Connection:
                 details={"found": version, "known": schema.VERSION},
             )
         connection = _connect(path)
-        if version == 0:
+        if connection.execute("PRAGMA user_version").fetchone() == (0,):
             connection.executescript(
                 f"BEGIN IMMEDIATE; {schema.SCHEMA} PRAGMA user_version = {schema.VERSION}; COMMIT;"
             )
@@ -328,11 +329,13 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _version(path: Path) -> int:
-    """Read the schema number without touching the file, so that a newer one stays exactly as it is."""
-    if not path.exists():
+    """Read the schema number from the file's header, so that a newer file stays exactly as it is."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(_VERSION_AT + 4)
+    except FileNotFoundError:
         return 0
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-        return cast("int", connection.execute("PRAGMA user_version").fetchone()[0])
+    return int.from_bytes(header[_VERSION_AT:], "big") if header.startswith(b"SQLite format 3\0") else 0
 
 
 def _head(connection: sqlite3.Connection) -> tuple[int, str, int]:
