@@ -86,12 +86,14 @@ def _compact(anchor: Json) -> Json:
 
 
 def _mapped_subpath(subpath: Json, matrix: Matrix) -> Json:
+    a, b, c, d, e, f = matrix
     anchors = []
     for anchor in subpath["anchors"]:
         moved = dict(anchor)
         for name in ("p", "in", "out"):
             if name in anchor:
-                moved[name] = list(matrix.apply(*point_of(anchor[name])))
+                x, y = point_of(anchor[name])
+                moved[name] = [a * x + c * y + e, b * x + d * y + f]
         anchors.append(moved)
     return {**subpath, "anchors": anchors}
 

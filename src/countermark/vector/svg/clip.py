@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -32,11 +33,13 @@ class Clipper:
         self._emitter = emitter
         self._report = report
 
-    def layers(self, element: Element, place: Place, box: Box | None, used: tuple[str, ...] = ()) -> list[Layer]:
+    def layers(
+        self, element: Element, place: Place, box_of: Callable[[], Box | None], used: tuple[str, ...] = ()
+    ) -> list[Layer]:
         """Return the clips on an element, outermost first; an empty layer hides everything.
 
-        `place` is the element's own: its user space is what clips are relative to. `box` is the element's geometry
-        there. A clip that refers to itself raises `svg_invalid`.
+        `place` is the element's own: its user space is what clips are relative to. `box_of` measures the element's
+        geometry there. A clip that refers to itself raises `svg_invalid`.
         """
         name = reference(own(element, "clip-path"))
         if not name:
@@ -50,10 +53,11 @@ class Clipper:
             raise not_svg(message, "Correct the clip-path references.")
         matrix = place.matrix @ matrix_of(clip, place, self._report)
         if clip.attributes.get("clipPathUnits", "").strip() == "objectBoundingBox":
+            box = box_of()
             if box is None:
                 return [[]]
             matrix = matrix @ Matrix(box[2] - box[0], 0, 0, box[3] - box[1], box[0], box[1])
-        outer = self.layers(clip, place, box, (*used, name))
+        outer = self.layers(clip, place, box_of, (*used, name))
         inner = replace(place, matrix=matrix, style=_style_at(clip, place, self._report))
         found: Layer = []
         nested: list[tuple[Element, list[Layer]]] = []
@@ -96,7 +100,7 @@ class Clipper:
         if style.clip_even_odd:
             kind["rule"] = "EvenOdd"
         kind["clipping"] = True
-        return [self._emitter.node(kind)], self.layers(child, inner, shape_box(path), used)
+        return [self._emitter.node(kind)], self.layers(child, inner, lambda: bounds(path), used)
 
     def _used(self, child: Element, place: Place, used: tuple[str, ...]) -> tuple[Layer, list[Layer]]:
         """Return what a `use` adds: in a clip it points straight at a shape, anything else adds nothing."""
@@ -105,7 +109,7 @@ class Clipper:
             self._report.note("missing-reference", child, "A use in a clip that is not of a shape adds nothing.")
             return [], []
         paths, below = self._child(target, replace(place, matrix=place.matrix @ shifted(child, place)), used)
-        return paths, [*self.layers(child, place, None, used), *below]
+        return paths, [*self.layers(child, place, lambda: None, used), *below]
 
 
 def matrix_of(element: Element, place: Place, report: Report) -> Matrix:
@@ -128,11 +132,6 @@ def shifted(element: Element, place: Place) -> Matrix:
     x = length(element.attributes.get("x"), units, units.width) or 0.0
     y = length(element.attributes.get("y"), units, units.height) or 0.0
     return Matrix(e=x, f=y)
-
-
-def shape_box(path: Json) -> Box | None:
-    """Return the box of a user-space path."""
-    return bounds(path)
 
 
 def _style_at(element: Element, place: Place, report: Report) -> Style:

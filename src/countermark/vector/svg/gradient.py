@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from countermark.vector.affine import IDENTITY, Matrix
@@ -19,7 +19,7 @@ from countermark.vector.svg.number import Frame, check_finite, length, number_or
 from countermark.vector.svg.parse import Element, not_svg
 from countermark.vector.svg.report import Report
 from countermark.vector.svg.style import INITIAL, computed, own
-from countermark.vector.svg.transform import transform
+from countermark.vector.svg.transform import origin, transform
 
 GRADIENTS: Final = frozenset({"linearGradient", "radialGradient"})
 _UNIT: Final = Frame(1.0, 1.0)
@@ -103,16 +103,22 @@ def _inner(
 ) -> tuple[Matrix, Frame] | None:
     """Return the map from the gradient's own coordinates to user space, and the frame of its percentages."""
     attributes = found.attributes
-    own_map = transform(attributes.get("gradientTransform", ""), frame)
+    on_box = attributes.get("gradientUnits", "objectBoundingBox").strip() != "userSpaceOnUse"
+    units = _UNIT if on_box else frame
+    own_map = transform(attributes.get("gradientTransform", ""), units)
     if own_map is None:
         report.note("transform", found.element, "Its gradientTransform has a fault and counts for nothing.")
         own_map = IDENTITY
-    if attributes.get("gradientUnits", "objectBoundingBox").strip() == "userSpaceOnUse":
-        return own_map, frame
+    centre = own(found.element, "transform-origin")
+    point = origin(centre, units) if centre is not None else None
+    if point is not None:
+        own_map = Matrix(e=point[0], f=point[1]) @ own_map @ Matrix(e=-point[0], f=-point[1])
+    if not on_box:
+        return own_map, units
     if box is None or box[2] - box[0] <= 0 or box[3] - box[1] <= 0:
         report.note("gradient", found.element, "An object without width or height takes no gradient of its box.")
         return None
-    return Matrix(box[2] - box[0], 0, 0, box[3] - box[1], box[0], box[1]) @ own_map, _UNIT
+    return Matrix(box[2] - box[0], 0, 0, box[3] - box[1], box[0], box[1]) @ own_map, units
 
 
 def _linear(found: Server, matrix: Matrix, units: Frame, report: Report) -> Json:
@@ -142,6 +148,11 @@ def _radial(found: Server, matrix: Matrix, units: Frame, report: Report) -> Json
         return solid(found.stops[-1].colour)
     fx = _place(found, "fx", 50, units, report) if "fx" in found.attributes else cx
     fy = _place(found, "fy", 50, units, report) if "fy" in found.attributes else cy
+    if fr > r:
+        # The focal circle is the outer one: the same colours from the inner one outwards.
+        stops = tuple(Stop(1 - stop.offset, stop.colour) for stop in reversed(found.stops))
+        found = replace(found, stops=stops)
+        cx, cy, r, fx, fy, fr = fx, fy, fr, cx, cy, r
     away = math.hypot(fx - cx, fy - cy)
     if away > r * _CLOSE - fr:
         # SVG 1.1 §13.2.3: a focal point outside lies on the edge; just inside, so that the gradient stays defined.

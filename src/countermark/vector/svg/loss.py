@@ -52,7 +52,6 @@ _REASONS: Final = {
     "video": "Video is not carried over.",
 }
 _CODES: Final = {"foreignObject": "foreign-object"}
-_MARKED: Final = frozenset({"line", "path", "polygon", "polyline"})
 _EXCERPT: Final = 40
 
 
@@ -71,8 +70,9 @@ def of_element(element: Element, report: Report, *, hidden: bool) -> None:
     if tag.startswith("{") or tag in UNPAINTED or tag in ANIMATIONS:
         return
     reason = _REASONS.get(tag, f"The element {tag} is not known, and what it may paint is not carried over.")
-    words = " ".join("".join(part.text for part in element.walk()).split()) if tag == "text" else ""
-    if words:
+    if tag == "text":
+        words = " ".join("".join(part.text for part in element.walk()).split())
+        hidden = hidden or not words
         reason = f"{reason} It says {words[:_EXCERPT]!r}."
     report.loss(_CODES.get(tag, tag if tag in _REASONS else "unknown-element"), element, reason, hidden=hidden)
 
@@ -80,9 +80,9 @@ def of_element(element: Element, report: Report, *, hidden: bool) -> None:
 def of_properties(element: Element, ids: dict[str, Element], report: Report, *, hidden: bool) -> None:
     """Report the properties of a drawn element that would change the picture and are not carried over."""
     said = specified(element)
-    for name, neutral in prop.LOST.items():
-        value = said.get(name, "none")
-        if name not in said or value.lower() in neutral or value.lower() in {"inherit", "initial", "unset", ""}:
+    for name, value in said.items():
+        neutral = prop.LOST.get(name)
+        if neutral is None or value.lower() in neutral or value.lower() in {"inherit", "initial", "unset", ""}:
             continue
         target = reference(value)
         if name == "mask" and target not in ids:
@@ -103,8 +103,6 @@ def of_properties(element: Element, ids: dict[str, Element], report: Report, *, 
 
 def of_markers(element: Element, style: Style, ids: dict[str, Element], report: Report, *, hidden: bool) -> None:
     """Report the markers that a line would carry."""
-    if element.tag not in _MARKED:
-        return
     wanted = {style.marker_start, style.marker_mid, style.marker_end} - {""}
     found = sorted(name for name in wanted if name in ids and ids[name].tag == "marker")
     if found:
@@ -113,7 +111,9 @@ def of_markers(element: Element, style: Style, ids: dict[str, Element], report: 
 
 
 def _inline(element: Element, report: Report, *, hidden: bool) -> None:
-    for name, value in declarations(element.attributes.get("style", "")).items():
+    if "style" not in element.attributes:
+        return
+    for name, value in declarations(element.attributes["style"]).items():
         if name in prop.GEOMETRY and element.tag in {*SHAPES, "use", "svg"}:
             reason = f"{name}: {value[:60]} stands in a style; geometry is read from attributes only."
             report.loss("geometry-property", element, reason, hidden=hidden)

@@ -29,11 +29,12 @@ class NotFiniteError(ValueError):
 
 
 class Frame(NamedTuple):
-    """What relative lengths are relative to: the nearest viewport and the font size, in user units."""
+    """What relative lengths are relative to: the nearest viewport and font sizes, in user units."""
 
     width: float
     height: float
     font_size: float = 16.0
+    root_font_size: float = 16.0
 
     @property
     def diagonal(self) -> float:
@@ -108,9 +109,6 @@ def length(text: str | None, frame: Frame, per_cent_of: float) -> float | None:
     unit = (match[2] or "").lower()
     if unit == "%":
         return value * per_cent_of / 100
-    if unit in {"em", "rem"}:
-        return value * frame.font_size
-    if unit in {"ex", "ch"}:
-        return value * frame.font_size / 2
-    scale = _UNITS.get(unit)
+    fonts = {"em": frame.font_size, "rem": frame.root_font_size, "ex": frame.font_size / 2, "ch": frame.font_size / 2}
+    scale = _UNITS.get(unit, fonts.get(unit))
     return None if scale is None else value * scale

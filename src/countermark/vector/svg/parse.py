@@ -36,7 +36,8 @@ register(Ending.REFUSED, "svg_unsafe", "svg_too_deep")
 class Element:
     """One element: its local name, or `{namespace}name` outside SVG, its attributes, children and text.
 
-    `index` counts elements of the same name below one parent from 1; `label` is the name an editor shows.
+    `index` counts elements of the same name below one parent from 1; `label` is the name an editor shows; `specified`
+    keeps what the style rules once found, since every question about a property asks it.
     """
 
     tag: str
@@ -47,6 +48,7 @@ class Element:
     text: str = ""
     label: str = ""
     index: int = 1
+    specified: dict[str, str] | None = None
 
     @property
     def id(self) -> str:

@@ -9,7 +9,7 @@ from countermark.vector.container import Json
 from countermark.vector.path import bounds, transformed
 from countermark.vector.shape import children_of
 from countermark.vector.svg.number import Frame
-from countermark.vector.svg.style import INITIAL, Style
+from countermark.vector.svg.style import INITIAL, NONE, Ink, Style
 
 Box = tuple[float, float, float, float]
 
@@ -22,6 +22,8 @@ class Place:
     matrix: Matrix = IDENTITY
     style: Style = INITIAL
     hidden: bool = False
+    context_fill: Ink = NONE
+    context_stroke: Ink = NONE
     used: tuple[str, ...] = ()
     level: int = 0
     groups: int = 0

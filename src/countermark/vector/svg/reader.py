@@ -12,7 +12,7 @@ from countermark.vector.path import bounds
 from countermark.vector.svg import gradient, loss, shape
 from countermark.vector.svg.clip import Clipper, matrix_of, shifted
 from countermark.vector.svg.emit import Emitter, significant, stroke
-from countermark.vector.svg.number import Frame, NotFiniteError, length, number_or_percent
+from countermark.vector.svg.number import NotFiniteError, length, number_or_percent
 from countermark.vector.svg.parse import Element, not_svg
 from countermark.vector.svg.pathdata import Pen
 from countermark.vector.svg.place import Box, Place, box_of
@@ -65,7 +65,8 @@ class Reader:
         blend = BLENDS.get((own(element, "mix-blend-mode") or "normal").lower(), "Normal")
         isolated = (own(element, "isolation") or "").lower() == "isolate"
         hidden = (own(element, "display") or "").lower() == "none"
-        clips = self._clipper.layers(element, place, box_of(nodes, place.matrix))
+        drawn = nodes
+        clips = self._clipper.layers(element, place, lambda: box_of(drawn, place.matrix))
         if not all(clips):
             self._report.note("clip-path", element, "Its clip has no area and hides all of it.")
             return []
@@ -183,6 +184,11 @@ class Reader:
     def _paint(
         self, name: str, ink: Ink, element: Element, place: Place, box: Box | None, *, hidden: bool
     ) -> Json | None:
+        ink = _in_context(ink, place)
+        if ink.kind == "context":
+            reason = f"The {name} follows the gradient or pattern of what uses it, which is not carried over."
+            self._report.loss("context-paint", element, reason, hidden=hidden)
+            return None
         if ink.server:
             served = self._served(name, ink, element, place, box, hidden=hidden)
             if served is not None:
@@ -219,6 +225,8 @@ class Reader:
             raise not_svg(f"{element.path} draws itself: {chain}.", "Remove the circle of use elements.")
         inner = replace(
             place,
+            context_fill=_in_context(place.style.fill, place),
+            context_stroke=_in_context(place.style.stroke, place),
             matrix=place.matrix @ shifted(element, place),
             used=(*place.used, target.id),
             level=place.level + 1,
@@ -250,10 +258,10 @@ class Reader:
             return []
         at = place.matrix @ shifted(element, place) if element.tag == "svg" else place.matrix
         inner = at
-        frame = Frame(width, height)
+        frame = place.frame._replace(width=width, height=height)
         if box is not None:
             inner = at @ fit(box, width, height, element.attributes.get("preserveAspectRatio", ""))
-            frame = Frame(box.width, box.height)
+            frame = place.frame._replace(width=box.width, height=box.height)
         nodes = self.contents(element, replace(place, matrix=inner, frame=frame, groups=place.groups + 1))
         if nodes and (own(element, "overflow") or "hidden").lower() not in {"visible", "auto"}:
             nodes = [self._framed(nodes, at, width, height)]
@@ -274,6 +282,14 @@ def _with(node: Json, members: Json) -> Json:
     said = {name: value for name, value in members.items() if value is not None}
     rest = {name: value for name, value in node.items() if name not in {"id", *said}}
     return {"id": node["id"], **said, **rest}
+
+
+def _in_context(ink: Ink, place: Place) -> Ink:
+    """Return the paint that `context-fill` or `context-stroke` stands for: a colour, or itself for a paint server."""
+    if ink.kind != "context":
+        return Ink("colour", place.style.color) if ink.kind == "current" and not ink.server else ink
+    found = place.context_stroke if ink.stroke else place.context_fill
+    return Ink("context") if found.server else found
 
 
 def _has_blend(node: Json) -> bool:

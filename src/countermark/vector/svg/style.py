@@ -30,11 +30,12 @@ _KEEP: Final = frozenset({"inherit", "unset", "revert", "revert-layer"})
 
 
 class Ink(NamedTuple):
-    """What fill or stroke says: a server by id first, else a colour, the current colour, or none."""
+    """What fill or stroke says: a server by id first, else a colour, the current one, the context's, or none."""
 
     kind: str = "none"
     colour: Colour = BLACK
     server: str = ""
+    stroke: bool = False
 
 
 NONE: Final = Ink()
@@ -73,6 +74,8 @@ _Reader = Callable[[str, Style, Frame], Any]
 
 def specified(element: Element) -> dict[str, str]:
     """Return what an element itself says of each property: attributes, and over them its `style`."""
+    if element.specified is not None:
+        return element.specified
     found = {
         name: value.strip()
         for name, value in element.attributes.items()
@@ -81,6 +84,7 @@ def specified(element: Element) -> dict[str, str]:
     inline = element.attributes.get("style")
     if inline:
         found.update(declarations(inline))
+    element.specified = found
     return found
 
 
@@ -136,7 +140,7 @@ def ink(value: str) -> Ink | None:
     if word.lower() == "currentcolor":
         return Ink("current")
     if word.lower() in {"context-fill", "context-stroke"}:
-        return Ink("context")
+        return Ink("context", stroke=word.lower() == "context-stroke")
     read = colour(word)
     return None if read is None else Ink("colour", read)
 
