@@ -222,11 +222,11 @@ def test_the_headline_says_the_worst_first_and_counts_unavailable_apart(
         assert "2 checks passed." not in page.text
 
 
-def test_the_observer_of_each_maker_is_named_with_its_count() -> None:
+def test_whose_eyes_on_whose_work_is_counted() -> None:
     checks = (check("passed"), check("passed", "b.png"), replace(check("failed"), observer="resvg 0.5"))
     text = Skeleton(render(replace(record(), checked=checks))).text
-    assert "Pillow 13 looked at 2 things made by skia 144 2 passed" in text
-    assert "resvg 0.5 looked at 1 thing made by skia 144 1 failed" in text
+    assert "Pillow 13 on what skia 144 made 2 passed" in text
+    assert "resvg 0.5 on what skia 144 made 1 failed" in text
 
 
 def test_what_was_not_checked_is_counted_beside_the_headline_and_an_empty_list_says_so() -> None:

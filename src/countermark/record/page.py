@@ -201,13 +201,13 @@ def _headline(record: Record) -> str:
     return f"{counts['passed']} of {_count(total, 'check')} passed, {rest}."
 
 
-def _observers(record: Record) -> list[tuple[str, str, int, list[tuple[str, int]]]]:
-    """Group the verdicts by who looked at whose work, in the order they first appear."""
+def _observers(record: Record) -> list[tuple[str, str, list[tuple[str, int]]]]:
+    """Count the verdicts by whose eyes on whose work, in the order they first appear."""
     pairs: dict[tuple[str, str], Counter[str]] = {}
     for check in record.checked:
         pairs.setdefault((check.observer, check.maker), Counter())[check.status] += 1
     return [
-        (observer, maker, counts.total(), [(status, counts[status]) for status in STATUSES if counts[status]])
+        (observer, maker, [(status, counts[status]) for status in STATUSES if counts[status]])
         for (observer, maker), counts in pairs.items()
     ]
 
