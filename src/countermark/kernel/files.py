@@ -33,7 +33,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 _NEW: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_OPEN_OR_NEW: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_THERE: Final = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _PERMISSIONS: Final = 0o7777
 # linux/fs.h RENAME_NOREPLACE, RENAME_EXCHANGE; macOS sys/stdio.h RENAME_EXCL, RENAME_SWAP
 _NOREPLACE, _EXCHANGE = (4, 2) if sys.platform == "darwin" else (1, 2)
@@ -219,17 +219,16 @@ class Root(Folder):
         `data` at the end, never a change before it.
         """
         with Doing("writing", name), self._parent(name) as (folder, leaf):
-            fd = regular(self._do(self.calls.open, folder, leaf, _OPEN_OR_NEW | os.O_APPEND, 0o644), name)
+            fd, made = self._open_or_make(folder, leaf, name, mode=0o644)
             try:
-                size = os.fstat(fd).st_size
+                size = os.lseek(fd, 0, os.SEEK_END)
                 try:
                     self._write_all(fd, data)
                     self._do(self.calls.fsync, fd)
                     if size == 0:  # perhaps made just now, perhaps by a process that died before it synced the name
                         self._do(self.calls.fsync, folder)
                 except BaseException:
-                    with suppress(OSError):
-                        self._do(self.calls.truncate, fd, size)
+                    self._take_back(fd, size, folder, leaf if made else None)
                     raise
             finally:
                 os.close(fd)
@@ -237,27 +236,25 @@ class Root(Folder):
     def reserve(self, name: str, size: int) -> None:
         """Hold `size` bytes of the disk under a name until it is removed; raise `disk_full` when they are not there."""
         with Doing("reserving space for", name), self._parent(name) as (folder, leaf):
-            fd = regular(self._do(self.calls.open, folder, leaf, _OPEN_OR_NEW, 0o644), name)
-            before = os.fstat(fd).st_size
+            fd, made = self._open_or_make(folder, leaf, name, mode=0o644)
             try:
-                if size:
-                    self._do(self.calls.allocate, fd, size)
-                self._do(self.calls.truncate, fd, size)
-                self._do(self.calls.fsync, fd)
-                self._do(self.calls.fsync, folder)
-            except BaseException:
-                with suppress(OSError):
-                    self._do(self.calls.truncate, fd, before)
-                if before == 0:
-                    self._discard(folder, leaf)
-                raise
+                before = os.fstat(fd).st_size
+                try:
+                    if size:
+                        self._do(self.calls.allocate, fd, size)
+                    self._do(self.calls.truncate, fd, size)
+                    self._do(self.calls.fsync, fd)
+                    self._do(self.calls.fsync, folder)
+                except BaseException:
+                    self._take_back(fd, before, folder, leaf if made else None)
+                    raise
             finally:
                 os.close(fd)
 
     def open_permanent(self, name: str) -> int:
         """Return a descriptor for a file that is made when missing and then stays for ever, as a lock file does."""
         with Doing("writing", name), self._parent(name) as (folder, leaf):
-            return regular(self._do(self.calls.open, folder, leaf, _OPEN_OR_NEW, 0o600), name)
+            return self._open_or_make(folder, leaf, name, mode=0o600)[0]
 
     def note(self, fd: int, data: bytes) -> None:
         """Put a short passing remark into an open permanent file, without any sync."""
@@ -304,6 +301,26 @@ class Root(Folder):
         left = memoryview(data)
         while left:
             left = left[self._do(self.calls.write, fd, left) :]
+
+    def _open_or_make(self, folder: int, leaf: str, name: str, *, mode: int) -> tuple[int, bool]:
+        while True:
+            with suppress(FileNotFoundError):
+                return regular(self._do(self.calls.open, folder, leaf, _THERE, 0), name), False
+            with suppress(FileExistsError):  # another process made it between the two
+                fd = self._do(self.calls.open, folder, leaf, _NEW, mode)
+                break
+        try:
+            self._do(self.calls.chmod, fd, mode)
+        except BaseException:
+            os.close(fd)
+            self._discard(folder, leaf)
+            raise
+        return fd, True
+
+    def _take_back(self, fd: int, size: int, folder: int, made: str | None) -> None:
+        with suppress(OSError):
+            self._do(self.calls.truncate, fd, size)
+        self._discard(folder, made)
 
     def _regular_or_absent(self, folder: int, leaf: str, name: str) -> os.stat_result | None:
         try:

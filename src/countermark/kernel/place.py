@@ -70,14 +70,12 @@ def disk_error(error: OSError, place: str, doing: str) -> CountermarkError:
     symbol = errno.errorcode.get(number, str(number))
     code, sentence, next_action = _MEANINGS.get(
         number,
-        ("io_failed", "{doing} {place} failed: " + (error.strerror or symbol) + ".", "Check the disk, then try again."),
+        ("io_failed", "There was a failure in {doing} {place}: {reason}.", "Check the disk, then try again."),
     )
     if doing == "reading" and number in _READING_REFUSED:
         code, next_action = "io_failed", "Make the file readable for this user, then try again."
-    said = sentence.format(doing=doing, place=shown(place))
-    return CountermarkError(
-        code, said[0].upper() + said[1:], next_action=next_action, details={"place": shown(place), "cause": symbol}
-    )
+    said = sentence.format(doing=doing, place=shown(place), reason=error.strerror or symbol)
+    return CountermarkError(code, said, next_action=next_action, details={"place": shown(place), "cause": symbol})
 
 
 class Doing:

@@ -147,13 +147,14 @@ class Store:
                 self._move_aside(sha256, "its bytes do not have its digest")
 
     def _move_aside(self, sha256: str, reason: str) -> str:
+        place = _place(sha256)
         self.root.make_dir(QUARANTINE)
         count = 0
         while self.root.exists(aside := f"{QUARANTINE}/{sha256}.{count}"):
             count += 1
-        note = {"digest": sha256, "found": self.root.digest(_place(sha256)), "reason": reason}
+        note = {"digest": sha256, "found": self.root.digest(place), "reason": reason}
         self.root.replace(f"{aside}.json", canonical(note))
-        self.root.move_new(_place(sha256), aside)
+        self.root.move_new(place, aside)
         return aside
 
 
