@@ -28,7 +28,7 @@ from countermark.testkit.adapter import ScriptedAdapter, World
 from countermark.testkit.witness import effects
 
 GRANT: Final = "crash-test"
-OPERATIONS: Final = (
+OPERATIONS: Final[tuple[tuple[str, str, str, dict[str, object]], ...]] = (
     ("direct-1", "test.direct", "world:one", {}),
     ("file-1", "test.staged", "file:doc.txt", {"text": "first"}),
     ("file-2", "test.staged", "file:doc.txt", {"text": "second"}),
