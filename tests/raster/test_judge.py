@@ -50,6 +50,24 @@ def test_text_is_reported_as_not_observed_since_no_fonts_are_loaded() -> None:
     assert found.unobserved == ("text: 1 element(s), the judge loads no fonts",)
 
 
+def test_a_side_that_is_not_stated_follows_from_the_view_box() -> None:
+    assert (outline(svg("", 'width="40" viewBox="0 0 10 5"')).height, outline(svg("")).width) == (20, 10)
+    assert outline(svg("", 'width="100%" height="100%" viewBox="0 0 7 5"')).width == 7
+
+
+def test_a_file_that_states_no_size_is_judged_at_the_size_it_is_told() -> None:
+    found = render(svg('<rect width="20" height="10"/>', ""), 40, 40, unstated=(20, 20)).picture
+
+    assert [found.rgba[row, 20, 3] for row in (0, 19, 21)] == [255, 255, 0]
+
+
+def test_a_root_without_a_namespace_is_read_as_svg() -> None:
+    bare = b'<svg viewBox="0 0 10 10"><rect width="10" height="10"/></svg>'
+
+    assert render(bare, 8, 8).picture.rgba[..., 3].min() == 255
+    assert refusal(bare.replace(b"<rect", b"<script/><rect")).code == "artifact_invalid"
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [
@@ -57,7 +75,7 @@ def test_text_is_reported_as_not_observed_since_no_fonts_are_loaded() -> None:
         (b"", "not well-formed"),
         (b"<html/>", "its root is <html>"),
         (b"\x80\x81", "not utf-8 text"),
-        (svg("", ""), "without a viewBox"),
+        (svg("", ""), "states no size"),
         (svg("", 'viewBox="0 0 0 10"'), "its viewBox is"),
         (svg("", 'width="NaN" height="4"'), "its width is 'NaN'"),
         (svg("", 'width="-4" height="4"'), "its width is '-4'"),

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 from countermark.kernel.errors import CountermarkError
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from countermark.raster.picture import Picture
 
 OFF_BY: Final = 48
@@ -65,10 +68,10 @@ def measure(left: Picture, right: Picture) -> Difference:
     import numpy as np  # noqa: PLC0415 - see picture.py
 
     painted = int(np.count_nonzero((left.rgba[..., 3] > 0) | (right.rgba[..., 3] > 0)))
-    delta = np.zeros((left.height, left.width), dtype=np.int16)
-    for ground in (0, _FULL):
-        step = np.abs(_on_ground(left, ground) - _on_ground(right, ground)).max(axis=2)
-        np.maximum(delta, step, out=delta)
+    on_black = _premultiplied(left) - _premultiplied(right)
+    # On white each channel is its premultiplied value plus 255 less alpha, so the difference moves by alpha's.
+    on_white = on_black - (left.rgba[..., 3:].astype(np.int16) - right.rgba[..., 3:].astype(np.int16))
+    delta = np.maximum(np.abs(on_black).max(axis=2), np.abs(on_white).max(axis=2))
     off_mask = delta > OFF_BY
     off = int(np.count_nonzero(off_mask))
     return Difference(
@@ -80,12 +83,11 @@ def measure(left: Picture, right: Picture) -> Difference:
     )
 
 
-def _on_ground(picture: Picture, ground: int) -> Any:
+def _premultiplied(picture: Picture) -> npt.NDArray[np.int16]:
     import numpy as np  # noqa: PLC0415
 
-    alpha = picture.rgba[..., 3:4].astype(np.int32)
-    colour = picture.rgba[..., :3].astype(np.int32)
-    return ((colour * alpha + ground * (_FULL - alpha) + _FULL // 2) // _FULL).astype(np.int16)
+    product = picture.rgba[..., :3].astype(np.uint16) * picture.rgba[..., 3:]
+    return ((product + _FULL // 2) // _FULL).astype(np.int16)
 
 
 def _worst(off_mask: Any) -> tuple[int, int, int, int]:

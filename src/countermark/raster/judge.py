@@ -17,8 +17,8 @@ from countermark.kernel.errors import CountermarkError
 from countermark.raster.fit import contain
 from countermark.raster.picture import MAX_PIXELS, Picture, decode_png
 
-MAX_SVG_BYTES: Final = 16 * 1024 * 1024
-"""Research 1.6: SVG files of up to 16 MiB are reported on."""
+MAX_SVG_BYTES: Final = 64 * 1024 * 1024
+"""As much as the importer takes: every original can be judged."""
 
 DISTRIBUTION: Final = "resvg_py"
 
@@ -74,8 +74,8 @@ class Judged:
     unobserved: tuple[str, ...]
 
 
-def outline(svg: bytes) -> Outline:
-    """Parse an SVG with expat and return its outline.
+def outline(svg: bytes, *, unstated: tuple[float, float] | None = None) -> Outline:
+    """Parse an SVG with expat and return its outline; `unstated` is its size in pixels when the file states none.
 
     Raise `artifact_invalid` for bytes that are not well-formed UTF-8 or UTF-16 XML, a root other than `svg`, a DOCTYPE
     (never expanded), nesting past `MAX_DEPTH` or a size that is not positive; `input_too_large` past `MAX_SVG_BYTES`.
@@ -88,11 +88,13 @@ def outline(svg: bytes) -> Outline:
             details={"bytes": len(svg), "limit": MAX_SVG_BYTES},
         )
     text = _decode(svg)
-    return _Reader(text).read()
+    return _Reader(text, unstated).read()
 
 
-def render(svg: bytes, width: int, height: int) -> Judged:
+def render(svg: bytes, width: int, height: int, *, unstated: tuple[float, float] | None = None) -> Judged:
     """Render an SVG into width x height pixels, its own frame fitted inside and centred on a transparent ground.
+
+    `unstated` is the drawing's size in pixels for a file that states none.
 
     Raise what `outline` raises, `artifact_invalid` for an SVG with scripts or outside references or one resvg
     refuses, and `part_unavailable` when resvg is not installed.
@@ -103,7 +105,7 @@ def render(svg: bytes, width: int, height: int) -> Judged:
             f"The judge cannot render at {width} x {height} pixels.",
             next_action=f"Use sides of at least 1 and at most {MAX_PIXELS} pixels in all.",
         )
-    shape = outline(svg)
+    shape = outline(svg, unstated=unstated)
     if shape.refused:
         raise _invalid(f"it holds what the judge does not follow: {shape.refused[0]}")
     engine = _engine()
@@ -149,7 +151,8 @@ def _decode(svg: bytes) -> str:
 class _Reader:
     """One pass of expat over the text; collects what `Outline` holds."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, unstated: tuple[float, float] | None) -> None:
+        self._unstated = unstated
         self._bytes = text.encode("utf-8")
         self._root: dict[str, str] | None = None
         self._root_at = 0
@@ -157,6 +160,7 @@ class _Reader:
         self._elements: dict[str, int] = {}
         self._refused: list[str] = []
         self._in_style = False
+        self._namespace = _SVG
 
     def read(self) -> Outline:
         parser = expat.ParserCreate("utf-8", namespace_separator=" ")
@@ -173,14 +177,14 @@ class _Reader:
         root = self._root
         assert root is not None  # noqa: S101 - expat refuses a document without an element
         view_box = _view_box(root.get("viewBox"))
-        width = _side(root.get("width"), None if view_box is None else view_box[2], "width")
-        height = _side(root.get("height"), None if view_box is None else view_box[3], "height")
+        width, height = _size(root, view_box, self._unstated)
         return Outline(
             width=width,
             height=height,
             view_box=view_box,
             elements=dict(sorted(self._elements.items())),
             refused=tuple(self._refused),
+            # A root that names no namespace is read as SVG by every importer; inside the frame it would inherit it.
             body=_placed(self._bytes[self._root_at :].decode("utf-8"), width, height),
         )
 
@@ -190,11 +194,12 @@ class _Reader:
             raise _invalid(f"its elements are nested deeper than {MAX_DEPTH}")
         namespace, _, local = name.rpartition(" ")
         if self._root is None:
-            if (namespace, local) != (_SVG, "svg"):
+            if local != "svg" or namespace not in {_SVG, ""}:
                 raise _invalid(f"its root is <{local}>, not an svg element of the SVG namespace")
+            self._namespace = namespace
             self._root = attributes
             self._root_at = parser.CurrentByteIndex
-        if namespace != _SVG:
+        if namespace != self._namespace:
             return
         self._elements[local] = self._elements.get(local, 0) + 1
         self._in_style = local == "style"
@@ -247,10 +252,31 @@ def _view_box(value: str | None) -> tuple[float, float, float, float] | None:
     return numbers[0], numbers[1], numbers[2], numbers[3]
 
 
-def _side(value: str | None, fallback: float | None, name: str) -> float:
-    side = fallback if value is None or value.strip() in {"", "auto", "100%"} else _length(value)
+def _size(
+    root: dict[str, str], view_box: tuple[float, float, float, float] | None, unstated: tuple[float, float] | None
+) -> tuple[float, float]:
+    """Return the drawing's size in pixels; a side that is not stated follows from the view box's shape."""
+    width, height = _side(root, "width"), _side(root, "height")
+    shape = None if view_box is None else (view_box[2], view_box[3])
+    if width is None and height is None and shape is not None:
+        return shape
+    if shape is not None:
+        width = width if width is not None else (height or 0.0) * shape[0] / shape[1]
+        height = height if height is not None else width * shape[1] / shape[0]
+    elif unstated is not None:
+        width, height = width or unstated[0], height or unstated[1]
+    if width is None or height is None:
+        raise _invalid("it states no size, with neither width and height nor a viewBox")
+    return width, height
+
+
+def _side(root: dict[str, str], name: str) -> float | None:
+    value = root.get(name, "").strip()
+    if value in {"", "auto"} or value.endswith("%"):
+        return None
+    side = _length(value)
     if side is None or not 0 < side < 1e9:  # noqa: PLR2004 - past this float32 engines have no pixels left
-        raise _invalid(f"its {name} is {value!r} with{'out' if fallback is None else ''} a viewBox")
+        raise _invalid(f"its {name} is {value!r}")
     return side
 
 
