@@ -6,13 +6,14 @@ later becomes an orphan artefact and changes no state (seed 1 §8).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from countermark.kernel import fence, grant, perform, restart, task
 from countermark.kernel.adapter import Stopped
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.ledger import Tx
-from countermark.kernel.recovery import Executed
+from countermark.kernel.recovery import EffectKind, Executed
 from countermark.kernel.state import EDGES, State
 from countermark.kernel.task import Task
 
@@ -33,7 +34,7 @@ def cancel_grant(workspace: Workspace, grant_id: str, reason: str = "grant revok
         ended = set(grant.revoke(tx, grant_id))
         tx.event("", "revoked", {"grant": grant_id, "grants": sorted(ended), "reason": reason})
         below = {g.id for g in grant.load_all(tx) if g.id == grant_id or grant_id in g.lineage}
-        members = [one.id for one in task.load_open(tx) if one.grant in below]
+        members = [one.id for one in task.load_open(tx) if one.grant in below and not _publishing(tx, one.id)]
         for member in members:
             _request(tx, member, reason)
         return members
@@ -45,7 +46,7 @@ def _request(tx: Tx, task_id: str, reason: str) -> None:
     found = task.load(tx, task_id)
     if found.state is State.CANCEL_REQUESTED:
         return
-    if (found.state, State.CANCEL_REQUESTED) not in EDGES:
+    if (found.state, State.CANCEL_REQUESTED) not in EDGES or _publishing(tx, task_id):
         raise CountermarkError(
             "illegal_state",
             f"Task {task_id} is {found.state}; it can no longer be cancelled.",
@@ -54,6 +55,12 @@ def _request(tx: Tx, task_id: str, reason: str) -> None:
         )
     body = {"reason": reason, "was": found.state.value}
     task.move(tx, task_id, found.epoch, (found.state, State.CANCEL_REQUESTED), "cancel_requested", body)
+
+
+def _publishing(tx: Tx, task_id: str) -> bool:
+    """Whether a task's result was accepted and is on its way to its place: that ends one way or the other, not half."""
+    sql = "SELECT 1 FROM attempts WHERE task = ? AND kind = 'publish' AND ended_at IS NULL"
+    return tx.one(sql, (task_id,)) is not None
 
 
 def _confirm(workspace: Workspace, task_id: str) -> Task:
@@ -76,6 +83,9 @@ def confirm(workspace: Workspace, found: Task) -> None:
             stopped = workspace.adapter(found.adapter).cancel(intent, workspace.context(intent))
         except CountermarkError as error:
             stopped = Stopped(confirmed=False, executed=Executed.UNKNOWN, evidence={"error": error.as_json()})
+        if found.kind is EffectKind.STAGED and stopped.confirmed:
+            # Whatever its stage holds: nothing of the user's was touched, for that takes a publish intent.
+            stopped = replace(stopped, executed=Executed.NO)
     body = {"executed": stopped.executed.value, "evidence": dict(stopped.evidence), "was": before.value}
 
     def transition(tx: Tx) -> None:
