@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from countermark.kernel import cancel, points, review, task
+from countermark.kernel import cancel, fence, points, review, task
+from countermark.kernel.adapter import Finding
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.recovery import Executed
 from countermark.kernel.state import State
@@ -73,3 +74,17 @@ def test_a_task_that_has_ended_cannot_be_cancelled(bench: Bench) -> None:
     with pytest.raises(CountermarkError, match="can no longer be cancelled"):
         cancel.cancel(bench.space, done.task)
     assert bench.space.ledger.read(lambda tx: task.load(tx, done.task)).state is State.COMPLETED
+
+
+def test_a_person_settles_a_stop_that_looking_could_not_confirm(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.adapter.script["k"] = ["nothing"]
+    monkeypatch.setattr(bench.adapter, "reconcile", lambda *_: Finding(Executed.UNKNOWN))
+    with pytest.raises(CountermarkError, match="not known"):
+        bench.perform("test.direct", "world:a", key="k")
+    [unsettled] = bench.space.ledger.read(task.load_open)
+    assert cancel.cancel(bench.space, unsettled.id).state is State.CANCEL_REQUESTED
+    with pytest.raises(CountermarkError) as caught:
+        review.settle_by_person(bench.space, unsettled.id, Executed.NO, "I looked: nothing there")
+    assert (caught.value.code, caught.value.details["executed"]) == ("cancelled", "no")
+    assert bench.space.ledger.read(lambda tx: fence.load(tx, "world:a")).holder is None  # type: ignore[union-attr]
+    assert bench.perform("test.direct", "world:a", key="another").state is State.COMPLETED

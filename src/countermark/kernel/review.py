@@ -98,7 +98,8 @@ def reject(workspace: Workspace, task_id: str, reason: str) -> None:
 def settle_by_person(workspace: Workspace, task_id: str, executed: Executed, evidence: str) -> perform.Performed:
     """Settle an unknown outcome with a person's evidence (seed 1 §8: manual reconciliation also requires evidence).
 
-    `blocked` goes on to run again; `reconciling` goes to the checks if it was executed, else the task fails.
+    `blocked` goes on to run again; `reconciling` goes to the checks if it was executed, else the task fails;
+    `cancel_requested` ends cancelled, saying whether it was executed. Raises the ended task's own code.
     """
     found = workspace.ledger.read(lambda tx: task.load(tx, task_id))
     intent = perform.intent_of(workspace, found)
@@ -108,6 +109,8 @@ def settle_by_person(workspace: Workspace, task_id: str, executed: Executed, evi
         workspace.ledger.apply(lambda tx: task.move(tx, task_id, found.epoch, path, "unblocked", body))
         chain = workspace.ledger.read(lambda tx: grant.load_chain(tx, found.grant))
         return perform.again(workspace, intent, chain, {"attempt": intent.attempt, **body}, ready=True)
+    if found.state is State.CANCEL_REQUESTED and executed is not Executed.UNKNOWN:
+        return _cancelled(workspace, found, executed, body)
     if found.state is not State.RECONCILING or executed is Executed.UNKNOWN:
         raise CountermarkError(
             "illegal_state",
@@ -130,6 +133,21 @@ def settle_by_person(workspace: Workspace, task_id: str, executed: Executed, evi
 
     workspace.ledger.apply(failed)
     return perform.answer(workspace, workspace.ledger.read(lambda tx: task.load(tx, task_id)))
+
+
+def _cancelled(workspace: Workspace, found: Task, executed: Executed, body: dict[str, Any]) -> perform.Performed:
+    """End a task whose stop could not be confirmed by looking: a person has seen what became of it."""
+
+    def transition(tx: Tx) -> None:
+        message = f"Cancelled; settled by a person: executed: {executed}."
+        whole = {**body, "message": message, "was": found.state.value, "keyid": workspace.keys.current_id()}
+        path = (State.CANCEL_REQUESTED, State.CANCELLED)
+        task.move(tx, found.id, found.epoch, path, "cancelled", whole, code="cancelled", executed=executed)
+        tx.run("UPDATE artifacts SET state = 'orphan' WHERE task = ? AND state = 'staged'", (found.id,))
+        fence.release(tx, found.id, found.plan.resources)
+
+    workspace.ledger.apply(transition)
+    return perform.answer(workspace, workspace.ledger.read(lambda tx: task.load(tx, found.id)))
 
 
 def _verified(workspace: Workspace, found: Task) -> dict[str, Any]:
