@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -279,3 +280,17 @@ def test_a_figure_as_text_is_exactly_the_number(number: float | Decimal) -> None
 def test_what_is_no_number_is_no_figure(number: float | Decimal) -> None:
     with pytest.raises(ValueError, match="not a figure"):
         decimal_text(number)
+
+
+def _members(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        return set(value).union(*map(_members, value.values()))
+    return set().union(*map(_members, value)) if isinstance(value, list) else set()
+
+
+def test_the_reference_page_names_every_member() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "receipt.md").read_text(encoding="utf-8")
+    statement = json.loads(STATEMENT)
+    own_names = set(VERDICT.measured) | set(VERDICT.threshold) | {"attempts", "bytes"}
+    missing = {name for name in _members(statement) - own_names if f"`{name}`" not in page and f'"{name}"' not in page}
+    assert not missing

@@ -68,12 +68,15 @@ class Keys:
     """The keys folder of a workspace, opened as a root of its own.
 
     Raises `key_missing` for a key that is not there and `key_invalid` for one that is damaged, beside what `Root`
-    raises. Loaded keys are kept, so signing costs no reading.
+    raises. What was loaded is kept, so signing costs no reading.
     """
 
     def __init__(self, root: Root) -> None:
+        """Use the keys folder that `root` has open; the caller closes it."""
         self._root = root
         self._loaded: dict[str, SigningKey] = {}
+        self._public: dict[str, str] = {}
+        self._current: tuple[tuple[int, int], str] | None = None
 
     def create(self) -> SigningKey:
         """Make the workspace's first key and return it; raise `output_exists` when there is one."""
@@ -97,7 +100,10 @@ class Keys:
     def current_id(self) -> str:
         """Return the id of the key that signs now, a rotation by another process included."""
         try:
-            return self._root.read(_CURRENT, cap=MAX_BYTES).decode("ascii", "replace")
+            stands = self._root.stat(_CURRENT)
+            seen = (stands.st_ino, stands.st_mtime_ns)  # `replace` puts a new file there, so one look is enough
+            if self._current is None or self._current[0] != seen:
+                self._current = seen, self._root.read(_CURRENT, cap=MAX_BYTES).decode("ascii", "replace")
         except CountermarkError as error:
             if error.code != "not_found":
                 raise
@@ -106,6 +112,7 @@ class Keys:
                 "This workspace has no signing key.",
                 next_action="Make the workspace again with `countermark init`, or restore its keys folder.",
             ) from error
+        return self._current[1]
 
     def current(self) -> SigningKey:
         """Return the key that signs now."""
@@ -120,12 +127,9 @@ class Keys:
 
     def public(self, keyid: str) -> str:
         """Return the PEM of an own key's public half, which is kept for ever."""
-        name = f"{keyid}.pub"
-        if not (_OWN.fullmatch(name) and self._root.exists(name)):
-            raise _missing(keyid)
-        pem = self._root.read(name, cap=MAX_BYTES).decode("utf-8", "replace")
-        if _keyid_or_none(pem) != keyid:
-            raise _damaged(name)
+        pem = self._public.get(keyid)
+        if pem is None:
+            pem = self._public[keyid] = self._read_public(keyid)
         return pem
 
     def own(self) -> tuple[OwnKey, ...]:
@@ -140,7 +144,7 @@ class Keys:
                 "public half only" if not held else "current" if keyid == current else "retired"
             )
             exposed = held and bool(self._root.stat(private).st_mode & _OTHERS_MAY_READ)
-            keys.append(OwnKey(keyid, self.public(keyid), state, exposed))
+            keys.append(OwnKey(keyid, self._read_public(keyid), state, exposed))
         return tuple(keys)
 
     def retire_rendered(self, keyid: str) -> None:
@@ -178,6 +182,15 @@ class Keys:
         own = [TrustedKey(OWN_NAME, key.keyid, key.public_key) for key in self.own()]
         names = [entry.name for entry in self._root.listing() if _TRUSTED.fullmatch(entry.name)]
         return (*own, *(self._read_trusted(name) for name in names))
+
+    def _read_public(self, keyid: str) -> str:
+        name = f"{keyid}.pub"
+        if not (_OWN.fullmatch(name) and self._root.exists(name)):
+            raise _missing(keyid)
+        pem = self._root.read(name, cap=MAX_BYTES).decode("utf-8", "replace")
+        if _keyid_or_none(pem) != keyid:
+            raise _damaged(name)
+        return pem
 
     def _read_trusted(self, name: str) -> TrustedKey:
         try:

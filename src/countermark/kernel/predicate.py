@@ -34,6 +34,7 @@ class FormError(ValueError):
     """A value that the table refuses; `at` is the JSON pointer of its place."""
 
     def __init__(self, wanted: str) -> None:
+        """Say what was wanted, at a place that is not known yet."""
         super().__init__(wanted)
         self.wanted = wanted
         self.at = ""
