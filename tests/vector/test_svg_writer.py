@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -119,7 +119,7 @@ def test_the_file_has_the_boards_size_and_the_artboards_frame_and_title() -> Non
     document = drawing(boards=(Box(20, 30, 120, 80),))
     data = write(document, first_board(document), 64, 64)
 
-    root = ElementTree.fromstring(data)
+    root = ET.fromstring(data)
     assert (root.get("width"), root.get("height"), root.get("viewBox")) == ("64", "64", "20 5 100 100")
     assert [element.tag for element in root] == [f"{NS}title"]
     assert root[0].text == "Board 1"
@@ -137,7 +137,7 @@ def test_a_title_cannot_break_out_of_its_element() -> None:
     document = drawing()
     document.tree["artboards"][0]["name"] = "A </title><script>&\x01 \u00e9"
 
-    root = ElementTree.fromstring(write(document, first_board(document), 8, 8))
+    root = ET.fromstring(write(document, first_board(document), 8, 8))
 
     assert root[0].text == "A </title><script>& \u00e9"
     assert len(root) == 1
