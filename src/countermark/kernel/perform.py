@@ -83,7 +83,7 @@ def perform(
         effect=ask.effect,
         expected=ask.expected,
         runtime=ask.runtime,
-        grant={"id": grant_id, "acceptance": decision.chain[0].terms.acceptance},
+        grant=decision.chain[0].wire(),
     )
     return run(workspace, intent)
 
@@ -305,7 +305,7 @@ def settle(workspace: Workspace, intent: Intent, outcome: Outcome, spent_ms: int
             (State.RUNNING, State.VERIFYING),
             "result",
             known,
-            executed=outcome.executed,
+            executed=_happened(intent, outcome.executed),
         )
         _store_result(tx, intent, outcome)
 
@@ -316,6 +316,11 @@ def settle(workspace: Workspace, intent: Intent, outcome: Outcome, spent_ms: int
 
 def _advance(tx: Tx, intent: Intent, path: tuple[State, ...], kind: str, body: dict[str, Any], code: str = "") -> None:
     task.move(tx, intent.task, intent.epoch, path, kind, body, code=code)
+
+
+def _happened(intent: Intent, executed: Executed) -> Executed:
+    """Return whether the user's things changed: a staged effect has happened only once it is published."""
+    return Executed.NO if intent.effect.kind is EffectKind.STAGED else executed
 
 
 def _store_result(tx: Tx, intent: Intent, outcome: Outcome) -> None:
@@ -367,7 +372,7 @@ def reconcile(workspace: Workspace, intent: Intent) -> Performed:
 
         def found(tx: Tx) -> None:
             _advance_executed(
-                tx, intent, (State.RECONCILING, State.VERIFYING), "reconciled", evidence, finding.executed
+                tx, intent, (State.RECONCILING, State.VERIFYING), "reconciled", evidence, _happened(intent, finding.executed)
             )
             _store_result(tx, intent, outcome)
 
@@ -405,6 +410,8 @@ def look(workspace: Workspace, adapter: Adapter, intent: Intent) -> Finding:
         return adapter.reconcile(intent, workspace.context(intent))
     except CountermarkError as error:
         return Finding(Executed.UNKNOWN, {"error": error.as_json()})
+    except Exception as error:  # noqa: BLE001 - a defect in an adapter has found nothing either
+        return Finding(Executed.UNKNOWN, {"defect": type(error).__name__})
 
 
 def _advance_executed(
@@ -475,6 +482,9 @@ def verify(workspace: Workspace, intent: Intent, outcome: Outcome) -> Performed:
         seen = adapter.verify(intent, outcome, workspace.context(intent))
     except CountermarkError as error:
         return _fail(workspace, intent, error.code, error.sentence, outcome.executed, {"error": error.as_json()})
+    except Exception as error:  # noqa: BLE001 - a check that breaks is a check that could not be made
+        sentence = f"The checks broke: {type(error).__name__}."
+        return _fail(workspace, intent, "verification_unavailable", sentence, outcome.executed, {})
     files = (*outcome.files, *seen.files)
     judgement = proof.judge(seen.verdicts, intent.effect.required)
     subjects = publish.subjects(intent.plan.resources, files)
@@ -570,7 +580,7 @@ def _fail(
             "failed",
             whole,
             code=code,
-            executed=executed,
+            executed=_happened(intent, executed),
         )
         fence.release(tx, intent.task, intent.plan.resources)
 
@@ -619,13 +629,13 @@ def outcome_read(wire: Mapping[str, Any]) -> Outcome:
 def intent_of(workspace: Workspace, found: Task) -> Intent:
     """Return the newest attempt of a stored task as an intent."""
 
-    def question(tx: Tx) -> tuple[int, str | None, str]:
+    def question(tx: Tx) -> tuple[int, str | None, dict[str, Any]]:
         number = tx.one("SELECT MAX(n) FROM attempts WHERE task = ? AND kind = 'effect'", (found.id,))
         handle = tx.one("SELECT handle FROM attempts WHERE task = ? AND n = ?", (found.id, number[0] if number else 0))
         chain = grant.load_chain(tx, found.grant)
-        return number[0] if number else 1, handle[0] if handle else None, chain[0].terms.acceptance
+        return number[0] if number else 1, handle[0] if handle else None, chain[0].wire()
 
-    number, handle, acceptance = workspace.ledger.read(question)
+    number, handle, acting = workspace.ledger.read(question)
     return Intent(
         task=found.id,
         attempt=number,
@@ -635,7 +645,7 @@ def intent_of(workspace: Workspace, found: Task) -> Intent:
         effect=effect_of(workspace, found),
         expected=found.expected,
         runtime=found.runtime,
-        grant={"id": found.grant, "acceptance": acceptance},
+        grant=acting,
         handle=handle,
     )
 

@@ -99,6 +99,16 @@ def last_attempt(tx: Tx, task_id: str) -> tuple[int, str, dict[str, Any], dict[s
     return row[0], row[1], json.loads(row[2]), json.loads(row[3]) if row[3] else None, row[4]
 
 
+def facts(tx: Tx, task_id: str) -> dict[str, Any]:
+    """Return what the newest answered attempt of a task said of itself; empty when none has answered."""
+    row = tx.one(
+        "SELECT result FROM attempts WHERE task = ? AND kind = 'effect' AND result IS NOT NULL ORDER BY n DESC LIMIT 1",
+        (task_id,),
+    )
+    found: dict[str, Any] = json.loads(row[0])["facts"] if row else {}
+    return found
+
+
 def move(
     tx: Tx,
     task_id: str,

@@ -1,0 +1,235 @@
+"""The vector domain's adapter: imports and exports run in the engine child, brand changes here; all of it staged.
+
+Nothing this adapter does touches the user's files: everything is written into the stage of one attempt, checked by other
+engines, and published by the kernel. A lost reply is settled by looking whether every file the plan calls for stands in
+the stage: the engine writes each of them whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from countermark.kernel.adapter import (
+    Adapter,
+    Context,
+    Effect,
+    Estimate,
+    Finding,
+    Intent,
+    Outcome,
+    StagedFile,
+    Verification,
+)
+from countermark.kernel.canon import sha256_hex
+from countermark.kernel.files import Root
+from countermark.kernel.plan import Plan, RuntimeIdentity
+from countermark.kernel.publish import place
+from countermark.kernel.recovery import EffectClass, EffectKind, Executed
+from countermark.vector import document as native
+from countermark.vector import operation, recolour, verification
+from countermark.vector.document import Document
+from countermark.vector.kit import PlannedBoard, boards_for
+from countermark.vector.operation import Bind, Import, Kit, Operation, SetColour
+from countermark.vector.session import EngineRun, Lost, runtime
+
+INPUT_CAP: Final = 512 << 20
+ENGINE_SECONDS: Final = 120
+JUDGED: Final = "judged"  # a folder of the stage: pictures drawn for the checks alone, never published
+MEDIA_TYPES: Final = {"svg": "image/svg+xml", "png": "image/png"}
+NATIVE_TYPE: Final = "application/vnd.vectorcraft+json"
+_EFFECT: Final = Effect(
+    operation.EFFECT, EffectKind.STAGED, EffectClass.IDEMPOTENT_WRITE, reversible=True, required=("digests",)
+)
+
+
+class VectorAdapter(Adapter):
+    """Brand documents: import, bind, recolour, kit."""
+
+    name = "vector"
+
+    def __init__(self, *, engine_seconds: int = ENGINE_SECONDS) -> None:
+        """Take the deadline of one engine run in seconds; its expiry is an unknown outcome, not a failure."""
+        self._seconds = engine_seconds
+        self._runtime: RuntimeIdentity | None = None
+
+    def effects(self) -> Mapping[str, Effect]:
+        """Return the one effect: a write of documents and kits."""
+        return {operation.EFFECT: _EFFECT}
+
+    def capabilities(self) -> RuntimeIdentity:
+        """Return the engine's identity as it is installed now."""
+        if self._runtime is None:
+            self._runtime = runtime()
+        return self._runtime
+
+    def validate(self, plan: Plan) -> None:
+        """Raise unless the plan is one of the four operations, whole."""
+        operation.read(plan)
+
+    def estimate(self, plan: Plan) -> Estimate:
+        """Return the bytes a plan may write at the most: pictures uncompressed, documents a few times their input."""
+        return Estimate(bytes=int(plan.payload.get("bytes", 0)), seconds=0)
+
+    def submit(self, intent: Intent, context: Context) -> Outcome:
+        """Do one operation in the stage."""
+        wanted = operation.read(intent.plan)
+        try:
+            if isinstance(wanted, Import):
+                return self._import(wanted, intent, context)
+            if isinstance(wanted, Kit):
+                return self._kit(intent, context)
+            return _recolour(wanted, intent, context)
+        except Lost as lost:
+            return Outcome.unknown(f"The engine's reply was lost: {lost}.")
+
+    def _import(self, wanted: Import, intent: Intent, context: Context) -> Outcome:
+        source = operation.input_of(intent.plan, operation.SOURCE)
+        with Root(context.stage) as stage:
+            context.store.copy_to(source.digest, stage, "source.svg")
+            parent(stage, place(intent.plan.resources[0]))
+            with EngineRun(context, intent.runtime, self._seconds) as engine:
+                said = engine.call(
+                    "import_svg",
+                    {
+                        "input": "source.svg",
+                        "sha256": source.digest,
+                        "output": place(intent.plan.resources[0]),
+                        "name": wanted.source,
+                    },
+                )
+                made = said["document"]
+                document = native.load(stage.read(made["name"], cap=INPUT_CAP))
+                _judged(engine, stage, made["name"], made["sha256"], document)
+            return Outcome(files=(_document_file(intent, made["sha256"], made["size"]),), facts=import_facts(document))
+
+    def _kit(self, intent: Intent, context: Context) -> Outcome:
+        ref = operation.input_of(intent.plan, operation.DOCUMENT)
+        document = native.load(context.store.get(ref.digest, INPUT_CAP))
+        folder = place(intent.plan.resources[0])
+        planned = boards_for(document)
+        with Root(context.stage) as stage:
+            context.store.copy_to(ref.digest, stage, f"document{operation.SUFFIX}")
+            parent(stage, f"{folder}/board")
+            with EngineRun(context, intent.runtime, self._seconds) as engine:
+                said = engine.call(
+                    "render_kit",
+                    {
+                        "document": f"document{operation.SUFFIX}",
+                        "sha256": ref.digest,
+                        "boards": [_board(board, f"{folder}/{board.id}") for board in planned],
+                    },
+                )
+                shown = verification.as_imported(document)
+                data = native.dump(shown)
+                stage.create(f"as-imported{operation.SUFFIX}", data)
+                _judged(engine, stage, f"as-imported{operation.SUFFIX}", sha256_hex(data), shown)
+            files = tuple(
+                StagedFile(
+                    intent.plan.resources[0],
+                    row["name"].removeprefix(f"{folder}/"),
+                    row["sha256"],
+                    row["size"],
+                    MEDIA_TYPES[row["format"]],
+                )
+                for row in said["outputs"]
+            )
+            return Outcome(files=files, facts={"undrawn": said["undrawn"], "undrawnTotal": said["undrawn_total"]})
+
+    def reconcile(self, intent: Intent, context: Context) -> Finding:
+        """Look whether everything the plan calls for stands in the stage; the engine writes files whole or not at all."""
+        wanted = operation.read(intent.plan)
+        resource = intent.plan.resources[0]
+        root = place(resource)
+        with Root(context.stage) as stage:
+            names = self._expected(intent, context, wanted)
+            missing = [name for name in names if not stage.exists(f"{root}/{name}" if name else root)]
+            if missing or not names:
+                return Finding(Executed.NO, {"stage": "is not complete", "missing": missing[:10]})
+            files = []
+            for name in names:
+                data = stage.read(f"{root}/{name}" if name else root, cap=INPUT_CAP)
+                kind = MEDIA_TYPES.get(name.rpartition(".")[2], NATIVE_TYPE)
+                files.append(StagedFile(resource, name, sha256_hex(data), len(data), kind))
+            facts = import_facts(native.load(stage.read(root, cap=INPUT_CAP))) if isinstance(wanted, Import) else {}
+        return Finding(
+            Executed.YES, {"stage": "is complete", "files": len(files)}, Outcome(files=tuple(files), facts=facts)
+        )
+
+    def _expected(self, intent: Intent, context: Context, wanted: Operation) -> list[str]:
+        if not isinstance(wanted, Kit):
+            return [""]
+        ref = operation.input_of(intent.plan, operation.DOCUMENT)
+        document = native.load(context.store.get(ref.digest, INPUT_CAP))
+        with Root(context.stage) as stage:
+            for board in verification.judged_boards(document):
+                if not stage.exists(f"{JUDGED}/{board.file('png')}"):
+                    return []
+        return [name for board in boards_for(document) for name in board.files]
+
+    def verify(self, intent: Intent, outcome: Outcome, context: Context) -> Verification:
+        """Have the stage observed by other engines; a kit's record page is made from what they saw."""
+        wanted = operation.read(intent.plan)
+        with Root(context.stage) as stage:
+            if isinstance(wanted, Kit):
+                return verification.of_kit(wanted, intent, outcome, context, stage)
+            return verification.of_document(wanted, intent, outcome, context, stage)
+
+
+def _board(board: PlannedBoard, output: str) -> dict[str, Any]:
+    return {
+        "id": board.id,
+        "artboard": board.artboard,
+        "width": board.side,
+        "height": board.side,
+        "formats": list(board.formats),
+        "output": output,
+    }
+
+
+def _judged(engine: EngineRun, stage: Root, name: str, sha256: str, document: Document) -> None:
+    """Draw the pictures that the originals are compared with, from the document as it is saved and opened again."""
+    if not stage.exists(JUDGED):
+        stage.make_dir(JUDGED)
+    boards = verification.judged_boards(document)
+    if boards:
+        drawn = [_board(board, f"{JUDGED}/{board.id}") for board in boards]
+        engine.call("render_kit", {"document": name, "sha256": sha256, "boards": drawn})
+
+
+def _recolour(wanted: Bind | SetColour, intent: Intent, context: Context) -> Outcome:
+    """Change the document's colours here: pure functions over its tree, guarded by `brand`."""
+    ref = operation.input_of(intent.plan, operation.DOCUMENT)
+    document = native.load(context.store.get(ref.digest, INPUT_CAP))
+    if isinstance(wanted, Bind):
+        only = None if wanted.only is None else set(wanted.only)
+        changed, report = recolour.bind(document, wanted.swatch, wanted.colour, only=only, leave=set(wanted.leave))
+        changed = verification.with_imported_colour(changed, wanted.swatch, report.colour)
+    else:
+        changed, report = recolour.set_colour(document, wanted.swatch, wanted.colour)
+    data = native.dump(changed)
+    target = place(intent.plan.resources[0])
+    with Root(context.stage) as stage:
+        parent(stage, target)
+        made = stage.create(target, data)
+    return Outcome(files=(_document_file(intent, made, len(data)),), facts={"report": report.as_json()})
+
+
+def _document_file(intent: Intent, sha256: str, size: int) -> StagedFile:
+    return StagedFile(intent.plan.resources[0], "", sha256, size, NATIVE_TYPE)
+
+
+def import_facts(document: Document) -> dict[str, Any]:
+    """Return what an import says of itself, read from the document it made."""
+    said = document.tree.get("countermark", {})
+    losses = said.get("losses", [])
+    return {"losses": losses[:200], "lossesTotal": len(losses), "notesTotal": len(said.get("notes", []))}
+
+
+def parent(stage: Root, name: str) -> None:
+    """Make the folders above a staged file."""
+    made = ""
+    for part in name.split("/")[:-1]:
+        made = f"{made}/{part}" if made else part
+        if not stage.exists(made):
+            stage.make_dir(made)

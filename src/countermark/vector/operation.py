@@ -1,0 +1,122 @@
+"""The four operations of this domain, parsed once from a plan's payload into frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from countermark.kernel.errors import CountermarkError
+from countermark.kernel.plan import InputRef, Plan
+from countermark.kernel.publish import FILE
+
+EFFECT: Final = "vector.write"
+SUFFIX: Final = ".vectorcraft"
+DOCUMENT: Final = "document"
+SOURCE: Final = "source"
+BEFORE: Final = "before/"
+PREVIOUS: Final = "previous-document"
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """Read an SVG into a new native document; `source` is the input's name as the person knows it."""
+
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """Bind a colour to a swatch, in all objects that have it, in `only`, or in all but `leave`."""
+
+    swatch: str
+    colour: str
+    only: tuple[int, ...] | None
+    leave: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetColour:
+    """Give a swatch another colour."""
+
+    swatch: str
+    colour: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kit:
+    """Export every board of a document; `accept_loss` names losses that a person will answer for."""
+
+    accept_loss: tuple[str, ...]
+
+
+Operation = Import | Bind | SetColour | Kit
+
+
+def read(plan: Plan) -> Operation:
+    """Return the operation of a plan; raise `input_invalid` naming the member that is wrong."""
+    payload = plan.payload
+    match plan.operation:
+        case "import":
+            found: Operation = Import(_text(payload, "source"))
+        case "swatch.bind":
+            only = payload.get("only")
+            found = Bind(
+                _text(payload, "swatch"),
+                _text(payload, "colour"),
+                None if only is None else _ids(payload, "only"),
+                _ids(payload, "leave"),
+            )
+        case "swatch.set":
+            found = SetColour(_text(payload, "swatch"), _text(payload, "colour"))
+        case "kit":
+            names = payload.get("acceptLoss", [])
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise _wrong("acceptLoss", "a list of names")
+            found = Kit(tuple(names))
+        case _:
+            raise CountermarkError(
+                "capability_missing",
+                f"There is no vector operation {plan.operation!r}.",
+                next_action="Use import, swatch.bind, swatch.set or kit.",
+            )
+    if len(plan.resources) != 1 or not plan.resources[0].startswith(FILE):
+        raise _wrong("resources", "one file or folder of the workspace")
+    input_of(plan, SOURCE if isinstance(found, Import) else DOCUMENT)
+    return found
+
+
+def input_of(plan: Plan, name: str) -> InputRef:
+    """Return an input of a plan by name; raise `input_invalid` when it is not there."""
+    for ref in plan.inputs:
+        if ref.name == name:
+            return ref
+    raise _wrong("inputRefs", f"inputs with one named {name!r}")
+
+
+def before(plan: Plan) -> Mapping[str, str]:
+    """Return the digests of the files that stood in a kit before, by file name."""
+    return {ref.name.removeprefix(BEFORE): ref.digest for ref in plan.inputs if ref.name.startswith(BEFORE)}
+
+
+def _text(payload: Mapping[str, Any], name: str) -> str:
+    value = payload.get(name)
+    if not isinstance(value, str) or not value:
+        raise _wrong(name, "text")
+    return value
+
+
+def _ids(payload: Mapping[str, Any], name: str) -> tuple[int, ...]:
+    value = payload.get(name, [])
+    if not isinstance(value, list) or not all(type(one) is int for one in value):
+        raise _wrong(name, "a list of object ids")
+    return tuple(value)
+
+
+def _wrong(name: str, wanted: str) -> CountermarkError:
+    return CountermarkError(
+        "input_invalid",
+        f"The plan's {name} must be {wanted}.",
+        next_action="Correct the plan and try again.",
+        details={"pointer": f"/payload/{name}"},
+    )

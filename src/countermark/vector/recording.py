@@ -1,0 +1,181 @@
+"""A kit's record: asked, allowed by, changed, checked by whom, not checked; from verdicts to the one page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from countermark.kernel import fence
+from countermark.kernel.adapter import Intent
+from countermark.kernel.canon import sha256_hex
+from countermark.kernel.proof import Engine as KernelEngine
+from countermark.record.page import Check, Engine, Fact, Identity, Picture, Record, Unchecked, render
+from countermark.vector import operation, swatch
+from countermark.vector.document import Document
+from countermark.vector.kit import PlannedBoard
+
+if TYPE_CHECKING:
+    from countermark.vector.verification import Seen
+
+PAGE: Final = "index.html"
+_NAMED: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a record is about: the attempt, the document, its boards and their files, and the time it was seen."""
+
+    intent: Intent
+    document: Document
+    boards: Sequence[PlannedBoard]
+    files: Mapping[str, bytes]
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recoloured:
+    """One swatch that has another colour than in the previous kit: who followed, who only looks alike."""
+
+    name: str
+    before: str
+    after: str
+    followed: tuple[str, ...]
+    lookalikes: tuple[str, ...]
+
+
+def changes(previous: Document | None, document: Document) -> tuple[Recoloured, ...]:
+    """Return the swatches whose colour differs from the previous kit's document."""
+    if previous is None:
+        return ()
+    old = {one.name: one.colour for one in swatch.swatches(previous)}
+    found = []
+    for one in swatch.swatches(document):
+        was = old.get(one.name)
+        if was is not None and one.colour is not None and was != one.colour:
+            alike = [use for use in swatch.uses(document) if use.colour == was and use.swatch != one.name]
+            found.append(Recoloured(one.name, was, one.colour, named(one.uses), named(alike)))
+    return tuple(found)
+
+
+def named(uses: Sequence[swatch.Use]) -> tuple[str, ...]:
+    """Return the names of objects, or their ids where they have none, each once."""
+    return tuple(dict.fromkeys(use.name or f"object {use.object_id}" for use in uses))
+
+
+def page(
+    about: Subject,
+    seen: Sequence[Seen],
+    gaps: Sequence[tuple[str, str]],
+    before: Mapping[str, bytes | None],
+    recoloured: Sequence[Recoloured],
+) -> bytes:
+    """Return the record page of a kit."""
+    intent, document = about.intent, about.document
+    ref = operation.input_of(intent.plan, operation.DOCUMENT)
+    pictures = _pictures(about, before)
+    title = str(document.tree.get("title") or ref.version)
+    heading = f"Kit of {title}"
+    if recoloured:
+        heading = "; ".join(f"{one.name} from {one.before} to {one.after}" for one in recoloured)
+    source = str(intent.plan.payload.get("document", ""))
+    asked = [Fact("Command", str(intent.plan.payload.get("command", "vector kit"))), Fact("Document", source)]
+    asked += [Fact("At revision", fence.short(ref.version))]
+    grant = intent.grant
+    allowed = (
+        Fact("Grant", f"{grant['id']}, issued by {grant['issuer']} to {grant['holder']}"),
+        Fact("Effects", ", ".join(one or "everything" for one in grant["effects"])),
+        Fact("Within", ", ".join(one or "everything" for one in grant["resources"])),
+        Fact("Accepted by", _acceptance(grant, intent)),
+    )
+    return render(
+        Record(
+            title=heading,
+            asked=tuple(asked),
+            allowed_by=allowed,
+            changed=_changed(pictures, recoloured, document),
+            checked=tuple(_check(row) for row in seen),
+            not_checked=tuple(Unchecked(what, why) for what, why in gaps),
+            identity=Identity(
+                task=intent.task,
+                key=intent.key,
+                revision_before=intent.expected[intent.plan.resources[0]],
+                revision_after=f"document {ref.version}",
+                engines=_engines(seen),
+                started_ms=about.at_ms,
+                finished_ms=about.at_ms,
+            ),
+            pictures=tuple(pictures),
+            figures=(
+                Fact("boards", str(len(about.boards))),
+                Fact("files", str(len(about.files))),
+                Fact("checks passed", str(sum(row.verdict.status.value == "passed" for row in seen))),
+            ),
+        )
+    )
+
+
+def _acceptance(grant: Mapping[str, Any], intent: Intent) -> str:
+    if grant["acceptance"] == "person" or intent.plan.payload.get("acceptLoss"):
+        return "a person, after seeing this evidence"
+    return "the checks below; every effect here can be reversed"
+
+
+def _pictures(about: Subject, before: Mapping[str, bytes | None]) -> list[Picture]:
+    pictures = []
+    for board in about.boards:
+        name = board.file("png")
+        after, old = about.files[name], before.get(name)
+        status = "new" if old is None else "unchanged, byte-equal" if old == after else "changed"
+        label = f"{board.artboard_name or 'Artboard'} {board.side}"
+        pictures.append(
+            Picture(label, board.side, board.side, old, after, status, name, f"sha256:{sha256_hex(after)}")  # type: ignore[arg-type]
+        )
+    return pictures
+
+
+def _changed(pictures: Sequence[Picture], recoloured: Sequence[Recoloured], document: Document) -> tuple[Fact, ...]:
+    facts = []
+    for one in recoloured:
+        facts.append(Fact(f"Swatch {one.name}", f"{one.before} → {one.after}"))
+        facts.append(Fact("Followed, because bound", _listed(one.followed)))
+        facts.append(Fact("Same colour, not bound, untouched", _listed(one.lookalikes)))
+    counts = {
+        status: sum(p.status == status for p in pictures) for status in ("new", "changed", "unchanged, byte-equal")
+    }
+    facts.append(Fact("Boards", ", ".join(f"{count} {status}" for status, count in counts.items() if count)))
+    if not recoloured:
+        tokens = [f"{one.name} {one.colour}" for one in swatch.swatches(document) if one.colour]
+        facts.append(Fact("Swatches", ", ".join(tokens) or "none is bound"))
+    return tuple(facts)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return (", ".join(names[:_NAMED]) or "none") + (f" and {more} more" if more > 0 else "")
+
+
+def _check(row: Seen) -> Check:
+    found = row.verdict
+    return Check(
+        check=found.check,
+        subject=row.subject,
+        status=found.status.value,
+        maker=found.maker.label,
+        observer=found.observer.label,
+        measured=found.reason or _figures(found.measured),
+        threshold=_figures(found.threshold),
+    )
+
+
+def _figures(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items())
+
+
+def _engines(seen: Sequence[Seen]) -> tuple[Engine, ...]:
+    found: dict[str, KernelEngine] = {}
+    for row in seen:
+        for engine in (row.verdict.maker, row.verdict.observer):
+            if engine.digest:
+                found.setdefault(engine.digest, engine)
+    return tuple(Engine(one.label, "", f"sha256:{one.digest}") for one in found.values())

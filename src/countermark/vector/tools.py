@@ -1,0 +1,542 @@
+"""The vector domain's public calls: read, import, apply, export.
+
+Callers name documents and kits of the workspace and give content or digests, never paths; the command line opens a typed
+path once and hands its bytes on. Every write names a key and the revision it was made against.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from countermark.kernel import fence, publish, task
+from countermark.kernel.canon import ABSENT, SHA256_PREFIX, revision_of
+from countermark.kernel.errors import CountermarkError
+from countermark.kernel.ledger import Tx
+from countermark.kernel.perform import Performed
+from countermark.kernel.plan import InputRef, Plan
+from countermark.kernel.state import State
+from countermark.kernel.tool import (
+    Link,
+    Picture,
+    Result,
+    Tool,
+    invalid,
+    read_schema,
+    receipt_link,
+    task_data,
+    write_schema,
+)
+from countermark.vector import document as native
+from countermark.vector import operation, recording, swatch
+from countermark.vector.artboard import artboards
+from countermark.vector.document import Document
+from countermark.vector.kit import boards_for
+
+if TYPE_CHECKING:
+    from countermark.kernel.workspace import Workspace
+
+KIT: Final = "kit"
+DOCUMENT_CAP: Final = 512 << 20
+SVG_TEXT_MAX: Final = 4 << 20
+_SHOWN: Final = 100
+_DOCUMENT_FACTOR: Final = 8
+_SLACK: Final = 1 << 20
+
+
+class Open:
+    """A document of the workspace as it was read once: its name, revision, bytes and tree."""
+
+    def __init__(self, workspace: Workspace, name: str | None) -> None:
+        """Read a document by name, or the only one there is; raise `not_found` and list the documents."""
+        self.name = name if name is not None else only_document(workspace)
+        if not workspace.files.exists(self.name):
+            raise CountermarkError(
+                "not_found",
+                f"There is no document {self.name} in this workspace.",
+                next_action=f"Choose one of: {', '.join(documents(workspace)) or 'none yet; import an SVG first'}.",
+            )
+        self.data = workspace.files.read(self.name, cap=DOCUMENT_CAP)
+        self.revision = revision_of(self.data)
+        self.document = native.load(self.data, what=self.name)
+
+    def ref(self, workspace: Workspace) -> InputRef:
+        """Put the bytes that were read into the store and return them as an input."""
+        return InputRef(operation.DOCUMENT, self.revision, workspace.store.put(self.data))
+
+
+def documents(workspace: Workspace) -> list[str]:
+    """Return the names of the documents at the top of the workspace."""
+    return sorted(e.name for e in workspace.files.listing() if e.kind == "file" and e.name.endswith(operation.SUFFIX))
+
+
+def only_document(workspace: Workspace) -> str:
+    """Return the one document there is; raise `input_invalid` when it has to be named."""
+    found = documents(workspace)
+    if len(found) == 1:
+        return found[0]
+    raise CountermarkError(
+        "input_invalid" if found else "not_found",
+        f"This workspace has {len(found) or 'no'} documents; {'name one' if found else 'there is nothing to work on'}.",
+        next_action=f"Name it: {', '.join(found)}." if found else "Import an SVG: `countermark vector import FILE`.",
+        details={"documents": found},
+    )
+
+
+def facts_of(workspace: Workspace, task_id: str) -> dict[str, Any]:
+    """Return what a task said of itself: losses of an import, the brand report of a recolouring."""
+    return workspace.ledger.read(lambda tx: task.facts(tx, task_id))
+
+
+def read(workspace: Workspace, name: str | None = None, *, board: str | None = None) -> Result:
+    """Return what a document holds: revision, artboards, swatches with their consumers, losses of its import."""
+    opened = Open(workspace, name)
+    document = opened.document
+    said = document.tree.get("countermark", {})
+    losses = said.get("losses", [])
+    tokens = swatch.swatches(document)
+    data = {
+        "document": opened.name,
+        "revision": opened.revision,
+        "title": document.tree.get("title", ""),
+        "objects": sum(1 for _ in native.walk(document)),
+        "artboards": [
+            {"id": b.id, "name": b.name, "width": b.box.width, "height": b.box.height} for b in artboards(document)
+        ],
+        "swatches": [_swatch_data(one) for one in tokens],
+        "colours": _colours(document),
+        "losses": losses[:_SHOWN],
+        "lossesTotal": len(losses),
+    }
+    summary = f"{opened.name} at {fence.short(opened.revision)}: {data['objects']} objects, {len(tokens)} swatches, "
+    pictures = _board_picture(workspace, board) if board else ()
+    return Result(summary + f"{len(losses)} losses on import.", data, pictures=pictures)
+
+
+def import_svg(
+    workspace: Workspace,
+    svg: bytes,
+    source: str,
+    *,
+    grant: str,
+    document: str | None = None,
+    revision: str = ABSENT,
+    key: str | None = None,
+) -> tuple[Performed, dict[str, Any]]:
+    """Import an SVG as a new document; return the task and what could not be carried over."""
+    target = document or f"{_stem(source)}{operation.SUFFIX}"
+    _plain_name(target, operation.SUFFIX)
+    _not_in_the_way(workspace, target, revision)
+    digest = workspace.store.put(svg)
+    plan = Plan(
+        "vector",
+        operation.EFFECT,
+        "import",
+        (publish.FILE + target,),
+        {"source": source, "bytes": len(svg) * _DOCUMENT_FACTOR + _SLACK},
+        (InputRef(operation.SOURCE, SHA256_PREFIX + digest, digest),),
+    )
+    done = workspace.perform(plan, grant=grant, revision=revision, key=key)
+    return done, facts_of(workspace, done.task)
+
+
+def bind(
+    workspace: Workspace,
+    name: str,
+    colour: str,
+    *,
+    grant: str,
+    document: str | None = None,
+    only: Sequence[int] | None = None,
+    leave: Sequence[int] = (),
+    revision: str | None = None,
+    key: str | None = None,
+) -> tuple[Performed, dict[str, Any]]:
+    """Bind a colour to a swatch; return the task and the brand report."""
+    payload: dict[str, Any] = {"swatch": name, "colour": colour, "leave": list(leave)}
+    if only is not None:
+        payload["only"] = list(only)
+    return _recolour(workspace, "swatch.bind", payload, document, grant, revision, key)
+
+
+def set_colour(
+    workspace: Workspace,
+    name: str,
+    colour: str,
+    *,
+    grant: str,
+    document: str | None = None,
+    revision: str | None = None,
+    key: str | None = None,
+) -> tuple[Performed, dict[str, Any]]:
+    """Give a swatch another colour; return the task and the brand report."""
+    return _recolour(workspace, "swatch.set", {"swatch": name, "colour": colour}, document, grant, revision, key)
+
+
+def _recolour(
+    workspace: Workspace,
+    word: str,
+    payload: dict[str, Any],
+    name: str | None,
+    grant: str,
+    revision: str | None,
+    key: str | None,
+) -> tuple[Performed, dict[str, Any]]:
+    opened = Open(workspace, name)
+    resource = publish.FILE + opened.name
+    ref = opened.ref(workspace)
+    whole = {**payload, "bytes": len(opened.data) * 2 + _SLACK}
+    plan = Plan("vector", operation.EFFECT, word, (resource,), whole, (ref,))
+    last = _last(workspace, resource)
+    if key is None and last is not None and last.plan.operation == word and last.plan.payload.keys() == whole.keys():
+        # The same change said again, and the document stands as it left it: that is a repeat, with the first one's key.
+        same = all(last.plan.payload[member] == whole[member] for member in payload)
+        if same and _stands(workspace, resource, opened.revision):
+            plan = last.plan
+    done = workspace.perform(plan, grant=grant, revision=revision or opened.revision, key=key)
+    return done, facts_of(workspace, done.task)
+
+
+def export(
+    workspace: Workspace,
+    *,
+    grant: str,
+    document: str | None = None,
+    folder: str = KIT,
+    accept_loss: Sequence[str] = (),
+    revision: str | None = None,
+    key: str | None = None,
+) -> tuple[Performed, dict[str, Any]]:
+    """Export the kit of a document into a folder; return the task and which boards changed.
+
+    Without `revision` the kit is written against what was last published there: a file that a person changed or added
+    since is a `revision_conflict`, never overwritten.
+    """
+    _plain_name(folder, "")
+    opened = Open(workspace, document)
+    resource = publish.FILE + folder
+    ref = opened.ref(workspace)
+    last = _last(workspace, resource)
+    sides = [board.side for board in boards_for(opened.document)]
+    payload = {
+        "document": opened.name,
+        "command": " ".join(["countermark vector kit", *(f"--accept-loss {name}" for name in accept_loss)]),
+        "acceptLoss": list(accept_loss),
+        "bytes": sum(side * side * 4 + len(opened.data) * 2 for side in sides) + _SLACK,
+    }
+    plan = Plan("vector", operation.EFFECT, KIT, (resource,), payload, (ref, *_context(workspace, opened, last)))
+    exists = workspace.files.exists(folder)
+    if last is not None and dict(last.plan.payload) == payload and ref in last.plan.inputs:
+        plan = last.plan
+    if revision is None:
+        known = workspace.ledger.read(lambda tx: fence.load(tx, resource))
+        revision = known.revision if known is not None and exists else ABSENT
+    _not_in_the_way(workspace, folder, revision)
+    done = workspace.perform(plan, grant=grant, revision=revision, key=key)
+    return done, _kit_facts(workspace, done, opened.document)
+
+
+def _context(workspace: Workspace, opened: Open, last: task.Task | None) -> list[InputRef]:
+    """Return the inputs beside the document: its originals, and what stood in the kit before."""
+    from countermark.vector.verification import sources  # noqa: PLC0415 - reads engine identities' modules
+
+    refs = [
+        InputRef(f"original/{one.artboard}", SHA256_PREFIX + one.sha256, one.sha256)
+        for one in sources(opened.document)
+        if workspace.store.has(one.sha256)
+    ]
+    if last is not None:
+        refs += [
+            InputRef(f"{operation.BEFORE}{name}", "published", sha) for name, sha in _published(workspace, last.id)
+        ]
+        refs += [
+            InputRef(operation.PREVIOUS, ref.version, ref.digest)
+            for ref in last.plan.inputs
+            if ref.name == operation.DOCUMENT
+        ]
+    return refs
+
+
+def _kit_facts(workspace: Workspace, done: Performed, document: Document) -> dict[str, Any]:
+    """Return which boards of a kit are new, changed, or byte-equal to the kit before."""
+    found = workspace.ledger.read(lambda tx: task.load(tx, done.task))
+    before = {
+        ref.name.removeprefix(operation.BEFORE): ref.digest
+        for ref in found.plan.inputs
+        if ref.name.startswith(operation.BEFORE)
+    }
+    now = {name: sha for name, sha in _published(workspace, done.task) if name != recording.PAGE}
+    boards = []
+    for board in boards_for(document):
+        states = {_change(before.get(name), now.get(name)) for name in board.files if name in now}
+        status = "changed" if "changed" in states else "new" if "new" in states else "byte-equal"
+        boards.append(
+            {
+                "id": board.id,
+                "artboard": board.artboard,
+                "side": board.side,
+                "status": status,
+                "files": list(board.files),
+            }
+        )
+    said = facts_of(workspace, done.task)
+    return {
+        "folder": publish.place(found.plan.resources[0]),
+        "boards": boards,
+        "files": len(now),
+        "undrawn": said.get("undrawn", []),
+    }
+
+
+def _change(before: str | None, now: str | None) -> str:
+    return "new" if before is None else "byte-equal" if before == now else "changed"
+
+
+def _published(workspace: Workspace, task_id: str) -> list[tuple[str, str]]:
+    return workspace.ledger.read(
+        lambda tx: [
+            (name, digest)
+            for name, digest in tx.all(
+                "SELECT name, digest FROM artifacts WHERE task = ? AND state IN ('published', 'staged') ORDER BY name",
+                (task_id,),
+            )
+        ]
+    )
+
+
+def _last(workspace: Workspace, resource: str) -> task.Task | None:
+    """Return the task that last wrote a resource."""
+
+    def question(tx: Tx) -> task.Task | None:
+        known = fence.load(tx, resource)
+        return task.load(tx, known.last_task) if known is not None and known.last_task else None
+
+    return workspace.ledger.read(question)
+
+
+def _stands(workspace: Workspace, resource: str, revision: str) -> bool:
+    known = workspace.ledger.read(lambda tx: fence.load(tx, resource))
+    return known is not None and known.revision == revision
+
+
+def _not_in_the_way(workspace: Workspace, name: str, revision: str) -> None:
+    if revision == ABSENT and workspace.files.exists(name):
+        raise CountermarkError(
+            "output_exists",
+            f"{name} is there already, and it is not what this command made; nothing was changed.",
+            next_action=f"Move {name} away, or choose another name.",
+            details={"name": name},
+        )
+
+
+def _plain_name(name: str, suffix: str) -> None:
+    if (
+        not re.fullmatch(r"[\w][\w .-]{0,199}", name)
+        or not name.endswith(suffix)
+        or name.startswith("countermark.toml")
+    ):
+        raise CountermarkError(
+            "input_invalid",
+            f"{name!r} is no name for this.",
+            next_action=f"Use letters, digits, spaces, dots and dashes{f', ending in {suffix}' if suffix else ''}.",
+        )
+
+
+def _stem(source: str) -> str:
+    stem = re.sub(r"\.svgz?\Z", "", source.rsplit("/", 1)[-1], flags=re.IGNORECASE)
+    return re.sub(r"[^\w .-]+", "-", stem).strip(" .-")[:150] or "document"
+
+
+def _swatch_data(one: swatch.Swatch) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "colour": one.colour,
+        "consumers": [{"object": use.object_id, "name": use.name, "place": use.place} for use in one.uses[:_SHOWN]],
+        "artboards": list(one.artboards),
+    }
+
+
+def _colours(document: Document) -> list[dict[str, Any]]:
+    """Return the colours in use with the objects that have them and are not bound: what could be bound."""
+    found: dict[str, list[swatch.Use]] = {}
+    for use in swatch.uses(document):
+        if use.colour and use.swatch is None:
+            found.setdefault(use.colour, []).append(use)
+    return [
+        {
+            "colour": colour,
+            "objects": [{"object": use.object_id, "name": use.name, "place": use.place} for use in uses[:_SHOWN]],
+        }
+        for colour, uses in sorted(found.items())[:_SHOWN]
+    ]
+
+
+def _board_picture(workspace: Workspace, board: str) -> tuple[Picture, ...]:
+    name = f"{KIT}/{board}.png"
+    if not workspace.files.exists(name):
+        raise CountermarkError(
+            "not_found", f"There is no board {board} in the kit.", next_action="Export the kit first."
+        )
+    return (Picture("image/png", workspace.files.read(name, cap=64 << 20)),)
+
+
+# What MCP and HTTP offer.
+
+
+def _call_read(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
+    return read(workspace, arguments.get("document"), board=arguments.get("board"))
+
+
+def _call_import(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
+    if ("svg" in arguments) == ("sha256" in arguments):
+        raise invalid("svg", "given, or sha256 in its place; not both")
+    if "svg" in arguments:
+        svg = arguments["svg"].encode("utf-8")
+    else:
+        svg = workspace.store.get(arguments["sha256"], DOCUMENT_CAP)
+    done, facts = import_svg(
+        workspace,
+        svg,
+        arguments["name"],
+        grant=_grant(workspace, arguments),
+        revision=arguments["expected_revision"],
+        key=arguments["idempotency_key"],
+    )
+    summary = f"Imported {arguments['name']}; {facts.get('lossesTotal', 0)} things could not be carried over."
+    return _write_result(done, summary, facts)
+
+
+def _call_apply(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
+    common: dict[str, Any] = {
+        "grant": _grant(workspace, arguments),
+        "document": arguments.get("document"),
+        "revision": arguments["expected_revision"],
+        "key": arguments["idempotency_key"],
+    }
+    if arguments["operation"] == "swatch.bind":
+        done, facts = bind(
+            workspace,
+            arguments["swatch"],
+            arguments["colour"],
+            only=arguments.get("only"),
+            leave=arguments.get("leave", ()),
+            **common,
+        )
+    else:
+        done, facts = set_colour(workspace, arguments["swatch"], arguments["colour"], **common)
+    report = facts.get("report", {})
+    data = {name: report.get(name, [])[:_SHOWN] for name in ("changed", "lookalikes")}
+    data |= {"status": report.get("status"), "artboards": report.get("artboards", [])}
+    data["revision"] = _revision_now(workspace, done)
+    count = len(report.get("changed", []))
+    summary = f"{report.get('swatch')} is {report.get('colour')}: {count} colours follow, "
+    return _write_result(done, summary + f"{len(report.get('lookalikes', []))} look alike and were not touched.", data)
+
+
+def _call_export(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
+    done, facts = export(
+        workspace,
+        grant=_grant(workspace, arguments),
+        document=arguments.get("document"),
+        folder=arguments.get("folder", KIT),
+        accept_loss=arguments.get("accept_loss", ()),
+        revision=arguments["expected_revision"],
+        key=arguments["idempotency_key"],
+    )
+    changed = sum(board["status"] == "changed" for board in facts["boards"])
+    equal = sum(board["status"] == "byte-equal" for board in facts["boards"])
+    summary = f"{len(facts['boards'])} boards in {facts['folder']}: {changed} changed, {equal} byte-equal."
+    links = [
+        Link(
+            name, f"countermark://artifact/{sha}", "text/html" if name == recording.PAGE else "application/octet-stream"
+        )
+        for name, sha in _published(workspace, done.task)
+    ]
+    facts["revision"] = _revision_now(workspace, done)
+    return _write_result(done, summary, facts, tuple(links[:_SHOWN]))
+
+
+def _write_result(done: Performed, summary: str, data: dict[str, Any], links: tuple[Link, ...] = ()) -> Result:
+    waits = " It waits for a person's acceptance." if done.state is State.REVIEW_READY else ""
+    first = "First result, repeated. " if done.repeated else ""
+    return Result(first + summary + waits, {**task_data(done), **data}, (*receipt_link(done), *links))
+
+
+def _revision_now(workspace: Workspace, done: Performed) -> str:
+    found = workspace.ledger.read(lambda tx: task.load(tx, done.task))
+    return publish.observe(workspace, found.plan.resources[0])
+
+
+def _grant(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
+    return str(arguments.get("grant") or workspace.settings.grant)
+
+
+_DOCUMENT: Final = {"type": "string", "maxLength": 200, "description": "A document's name; left out: the only one."}
+_IDS: Final = {"type": "array", "items": {"type": "integer"}, "maxItems": 4096}
+
+TOOLS: Final = (
+    Tool(
+        "vector_read",
+        "Read a brand document",
+        "Show a document's revision, artboards, swatches with what is bound to them, unbound colours and import losses. "
+        "Give `board` (such as artboard-1-full-colour-512) to see that board of the kit as a picture.",
+        read_schema({"document": _DOCUMENT, "board": {"type": "string", "maxLength": 200}}),
+        _call_read,
+        read_only=True,
+    ),
+    Tool(
+        "vector_import",
+        "Import an SVG",
+        "Make a native document of an SVG, given as text or by the digest of a stored file. The answer names everything "
+        "that could not be carried over.",
+        write_schema(
+            {
+                "name": {
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": 150,
+                    "description": "A file name, such as logo.svg.",
+                },
+                "svg": {"type": "string", "maxLength": SVG_TEXT_MAX},
+                "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+            },
+            "name",
+        ),
+        _call_import,
+    ),
+    Tool(
+        "vector_apply",
+        "Bind or change a brand colour",
+        "`swatch.bind` binds objects of one colour to a swatch (all of them, or `only` some, or all but `leave`); "
+        "`swatch.set` gives the swatch another colour. Only what is bound changes; look-alikes are listed, untouched.",
+        write_schema(
+            {
+                "operation": {"enum": ["swatch.bind", "swatch.set"]},
+                "swatch": {"type": "string", "minLength": 1, "maxLength": 64},
+                "colour": {"type": "string", "minLength": 1, "maxLength": 64, "description": "A CSS colour: #0057ff"},
+                "only": _IDS,
+                "leave": _IDS,
+                "document": _DOCUMENT,
+            },
+            "operation",
+            "swatch",
+            "colour",
+        ),
+        _call_apply,
+    ),
+    Tool(
+        "vector_export",
+        "Export the kit",
+        "Write every board of a document as SVG and PNG, each checked by another engine, with a record page. Losses that a "
+        "person shall answer for are named in `accept_loss`; the kit then waits for that person.",
+        write_schema(
+            {
+                "document": _DOCUMENT,
+                "folder": {"type": "string", "maxLength": 200},
+                "accept_loss": {"type": "array", "items": {"type": "string", "maxLength": 200}, "maxItems": 200},
+            }
+        ),
+        _call_export,
+    ),
+)

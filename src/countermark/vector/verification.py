@@ -1,0 +1,309 @@
+"""What is checked of each operation's stage, by whom, and the record page that says so.
+
+The observations are `checks`, `reopening` and `brand`; this module only hands them the bytes as they lie in the stage
+and keeps what they saw together with the board it is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from countermark.kernel.adapter import Context, Intent, Outcome, StagedFile, Verification
+from countermark.kernel.canon import sha256_hex
+from countermark.kernel.errors import CountermarkError
+from countermark.kernel.files import Root
+from countermark.kernel.proof import Engine, Status, Verdict
+from countermark.kernel.publish import place
+from countermark.vector import brand, checks, identity, makers, operation, recolour, reopening, swatch
+from countermark.vector import document as native
+from countermark.vector.artboard import artboard, artboards
+from countermark.vector.colour import hex_of
+from countermark.vector.document import Document
+from countermark.vector.kit import PlannedBoard, boards_for
+from countermark.vector.operation import Bind, Import, Kit, Operation, SetColour
+from countermark.vector.svg.report import accepted
+
+CAP: Final = 512 << 20
+JUDGED: Final = "judged"
+JUDGED_SIDE: Final = 1024
+PICTURE_LOSS: Final = "picture"
+"""The name under which a person accepts that the picture itself differs from the original."""
+
+_UNSEEN: Final = (
+    ("other programs", "no browser and no editor opened these files here; resvg, Pillow and expat did"),
+    ("print", "the colours are sRGB; no ink, paper or press profile was looked at"),
+)
+
+
+class Seen(NamedTuple):
+    """One verdict and what it is about, in words."""
+
+    subject: str
+    verdict: Verdict
+
+
+class Source(NamedTuple):
+    """The SVG an artboard came from: its digest and the name it had."""
+
+    artboard: int
+    sha256: str
+    name: str
+
+
+def sources(document: Document) -> list[Source]:
+    """Return the originals that a document remembers, by artboard."""
+    said = document.tree.get("countermark", {})
+    first = artboards(document)[0].id
+    rows = said.get("sources") or ([{**said["source"], "artboard": first}] if "source" in said else [])
+    known = {board.id for board in artboards(document)}
+    return [Source(row["artboard"], row["sha256"], row["name"]) for row in rows if row["artboard"] in known]
+
+
+def judged_boards(document: Document) -> list[PlannedBoard]:
+    """Return the pictures that are drawn only to be compared with the originals."""
+    return [
+        PlannedBoard(f"artboard-{one.artboard}", one.artboard, "", "judged", JUDGED_SIDE, ("png",))
+        for one in sources(document)
+    ]
+
+
+def with_imported_colour(document: Document, name: str, colour: str) -> Document:
+    """Remember in a swatch which colour it stood for in the original; a swatch that knows already is left alone."""
+
+    def known(entry: dict[str, Any]) -> dict[str, Any]:
+        if entry.get("name") != name or "imported" in entry.get("countermark", {}):
+            return entry
+        return {**entry, "countermark": {**entry.get("countermark", {}), "imported": colour}}
+
+    entries = [known(entry) for entry in document.tree.get("swatches", [])]
+    return native.rewrite(document, {}, swatches=entries)
+
+
+def as_imported(document: Document) -> Document:
+    """Return the document with every swatch put back to the colour it had in the original.
+
+    Compared with the original, that document shows that nothing but the bound colours changed since the import. A
+    document whose swatches never changed is returned as it is.
+    """
+    found = document
+    for entry in list(swatch.entries(document)):
+        colour = entry.get("countermark", {}).get("imported")
+        if colour and hex_of(entry.get("paint", {}).get("color")) != colour:
+            found = recolour.set_colour(found, entry["name"], colour)[0]
+    return found
+
+
+def of_document(wanted: Operation, intent: Intent, outcome: Outcome, context: Context, stage: Root) -> Verification:
+    """Check a document that was imported or recoloured."""
+    name = place(intent.plan.resources[0])
+    data = stage.read(name, cap=CAP)
+    maker = makers.importer() if isinstance(wanted, Import) else editor()
+    seen = [
+        checks.digests({name: data}, {name: outcome.files[0].digest}, maker),
+        reopening.native_reopens(data, maker),
+    ]
+    document = native.load(data)
+    if isinstance(wanted, Import):
+        ref = operation.input_of(intent.plan, operation.SOURCE)
+        original = context.store.get(ref.digest, CAP)
+        seen += [row.verdict for row in _originals(document, {ref.digest: original}, stage, required=False)]
+    else:
+        seen.append(_brand(wanted, intent, context, document))
+    return Verification(tuple(seen))
+
+
+def editor() -> Engine:
+    """Return the maker of recoloured documents: our own sources."""
+    return identity.sources("countermark swatch editor", "vector/recolour.py", "vector/paint.py", "vector/document.py")
+
+
+def _brand(wanted: Operation, intent: Intent, context: Context, after: Document) -> Verdict:
+    if not isinstance(wanted, Bind | SetColour):
+        raise AssertionError(type(wanted))
+    ref = operation.input_of(intent.plan, operation.DOCUMENT)
+    before_bytes = context.store.get(ref.digest, CAP)
+    before = native.load(before_bytes)
+    report = brand.check(before, after, wanted.swatch, binding=isinstance(wanted, Bind))
+    faults = [f"{fault['reason']}: {fault['objectId']}" for fault in report["unexpectedDependencies"]]
+    return Verdict(
+        check="brand_dependencies",
+        status=Status.PASSED if report["status"] == "passed" else Status.FAILED,
+        required=True,
+        maker=editor(),
+        observer=identity.sources("countermark brand guard", "vector/brand.py"),
+        subjects=(sha256_hex(before_bytes), report["afterSha256"]),
+        measured={
+            "consumers": len(report["consumerIds"]),
+            "affected": len(report["affectedObjectIds"]),
+            "unexpected": len(faults),
+            "artboardsChanged": int(report["artboardsChanged"]),
+        },
+        threshold={"unexpected": 0, "artboardsChanged": 0},
+        reason="; ".join(faults[:3]),
+        source="seed 1 §5: only what is bound to a token may change with it",
+    )
+
+
+def _originals(document: Document, originals: Mapping[str, bytes], stage: Root, *, required: bool) -> Iterator[Seen]:
+    """Compare each artboard's picture of the document as imported with its original, seen by resvg."""
+    for source in sources(document):
+        name = f"{JUDGED}/artboard-{source.artboard}.png"
+        box = artboard(document, source.artboard).box
+        board = checks.Board(
+            f"artboard-{source.artboard}",
+            JUDGED_SIDE,
+            JUDGED_SIDE,
+            stage.read(name, cap=CAP) if stage.exists(name) else None,
+            None,
+            makers.drawer(),
+            makers.writer(),
+        )
+        unstated = (box.width, box.height)
+        found = checks.original(originals.get(source.sha256), board, required=required, unstated=unstated)
+        yield Seen(f"{source.name}, artboard {source.artboard}", found)
+
+
+def of_kit(wanted: Kit, intent: Intent, outcome: Outcome, context: Context, stage: Root) -> Verification:
+    """Check a kit board by board, hold its losses against what was accepted, and render its record page."""
+    from countermark.vector import recording  # noqa: PLC0415 - brings the page's template engine
+
+    ref = operation.input_of(intent.plan, operation.DOCUMENT)
+    data = context.store.get(ref.digest, CAP)
+    document = native.load(data)
+    folder = place(intent.plan.resources[0])
+    boards = boards_for(document)
+    files = {file.name: stage.read(f"{folder}/{file.name}", cap=CAP) for file in outcome.files}
+    before = operation.before(intent.plan)
+    lost = lost_names(document, outcome)
+    picture = PICTURE_LOSS in wanted.accept_loss
+    covered, open_losses = accepted(_rows(lost), [n for n in wanted.accept_loss if n != PICTURE_LOSS])
+    announced = {file.name: file.digest for file in outcome.files}
+    seen = [Seen("every file", checks.digests(files, announced, makers.drawer()))]
+    seen += _boards(boards, files)
+    judged = as_imported(document)
+    originals = {source.sha256: _stored(context, source.sha256) for source in sources(document)}
+    found_originals = {digest: content for digest, content in originals.items() if content is not None}
+    seen += _originals(judged, found_originals, stage, required=not covered and not picture)
+    names = [row["name"] for row in open_losses]
+    seen.append(Seen("import report", checks.losses(lost, names, makers.importer(), data)))
+    previous = _previous(intent, context)
+    kept = unaffected(document, previous)
+    if kept is not None and before:
+        seen.append(Seen("boards without a consumer", _byte_equal(boards, kept, files, before)))
+    gaps = [*_UNSEEN, *((row["name"], f"lost on import and accepted: {row['reason']}") for row in covered)]
+    if picture:
+        gaps.append((PICTURE_LOSS, "a difference from the original was accepted by name"))
+    if not sources(document):
+        gaps.append(("the original", "this document was not imported from an SVG"))
+    page = recording.page(
+        recording.Subject(intent, document, boards, files, context.clock.now_ms()),
+        seen,
+        gaps,
+        {name: _stored(context, digest) for name, digest in before.items()},
+        recording.changes(previous, document),
+    )
+    name = f"{folder}/{recording.PAGE}"
+    if stage.exists(name):
+        stage.replace(name, page)
+    else:
+        stage.create(name, page)
+    made = StagedFile(intent.plan.resources[0], recording.PAGE, sha256_hex(page), len(page), "text/html")
+    return Verification(
+        tuple(row.verdict for row in seen),
+        files=(made,),
+        not_checked=tuple(gaps),
+        needs_person=bool(covered) or picture,
+    )
+
+
+def lost_names(document: Document, outcome: Outcome) -> list[str]:
+    """Return the names of everything lost: on import, and by the drawer that could not draw it."""
+    said = document.tree.get("countermark", {})
+    names = [row["name"] for row in said.get("losses", [])]
+    return [*names, *(f"undrawn:{row['code']}:{row['node']}" for row in outcome.facts.get("undrawn", ()))]
+
+
+def _rows(names: Sequence[str]) -> list[dict[str, Any]]:
+    return [{"name": name, "code": name.partition(":")[0], "reason": "see the import report"} for name in names]
+
+
+def _boards(boards: Sequence[PlannedBoard], files: Mapping[str, bytes]) -> Iterator[Seen]:
+    """Check every board; a small one stands on the verdict of the same artboard drawn large."""
+    larger: dict[int, Verdict] = {}
+    for planned in boards:
+        board = checks.Board(
+            planned.id,
+            planned.side,
+            planned.side,
+            files.get(planned.file("png")),
+            files.get(planned.file("svg")),
+            makers.drawer(),
+            makers.writer(),
+        )
+        yield Seen(planned.id, checks.png_decodes(board))
+        yield Seen(planned.id, checks.svg_structure(board))
+        found = checks.svg_renders(board, larger=larger.get(planned.artboard))
+        larger.setdefault(planned.artboard, found)
+        yield Seen(planned.id, found)
+
+
+def unaffected(document: Document, previous: Document | None) -> frozenset[int] | None:
+    """Return the artboards on which nothing changed but for swatches, or None when that cannot be told.
+
+    Putting the new colours into the previous document must give this document; then only artboards on which a changed
+    swatch paints may differ.
+    """
+    if previous is None:
+        return None
+    touched: set[int] = set()
+    recoloured = previous
+    for entry in list(swatch.entries(document)):
+        known = next((old for old in swatch.entries(previous) if old.get("name") == entry.get("name")), None)
+        if known is None or "color" not in entry.get("paint", {}):
+            continue
+        if known.get("paint") != entry.get("paint"):
+            colour = hex_of(entry["paint"]["color"])
+            if colour is None:
+                return None
+            recoloured = recolour.set_colour(recoloured, entry["name"], colour)[0]
+            touched |= set(swatch.affected_artboards(document, entry["name"]))
+    if native.dump(recoloured) != native.dump(document):
+        return None
+    return frozenset(board.id for board in artboards(document)) - touched
+
+
+def _byte_equal(
+    boards: Sequence[PlannedBoard], kept: frozenset[int], files: Mapping[str, bytes], before: Mapping[str, str]
+) -> Verdict:
+    names = [name for board in boards if board.artboard in kept for name in board.files if name in before]
+    changed = [name for name in names if sha256_hex(files[name]) != before[name]]
+    return Verdict(
+        check="unaffected_boards",
+        status=Status.FAILED if changed else Status.PASSED,
+        required=True,
+        maker=makers.drawer(),
+        observer=identity.interpreter(),
+        subjects=tuple(sha256_hex(files[name]) for name in names),
+        measured={"files": len(names), "byteEqual": len(names) - len(changed)},
+        threshold={"byteEqual": len(names)},
+        reason=f"changed without a reason: {', '.join(changed[:3])}" if changed else "",
+        source="seed 1 §5: unrelated outputs remain unchanged",
+    )
+
+
+def _previous(intent: Intent, context: Context) -> Document | None:
+    for ref in intent.plan.inputs:
+        if ref.name == operation.PREVIOUS:
+            data = _stored(context, ref.digest)
+            return native.load(data) if data is not None else None
+    return None
+
+
+def _stored(context: Context, digest: str) -> bytes | None:
+    try:
+        return context.store.get(digest, CAP)
+    except CountermarkError as error:
+        if error.code != "not_found":
+            raise
+        return None
