@@ -48,7 +48,7 @@ def check(name: str, known: Resource | None, expected: str, observed: str, task:
     if expected != observed:
         raise CountermarkError(
             "revision_conflict",
-            f"{name} is at {short(observed)}, not at {short(expected)} that this was made against; nothing was changed.",
+            f"{name} is at {short(observed)}, not at {short(expected)} as planned; nothing was changed.",
             next_action="Read it again, plan on what is there now, and name its revision.",
             details={"resource": name, "expected": expected, "current": observed},
         )

@@ -57,7 +57,7 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """This key has a task already; its result is the answer."""
+    """The key has a task already, whose result is the answer."""
 
     task: str
 
@@ -104,12 +104,7 @@ def admit(tx: Tx, ask: Ask) -> Decision:
         earlier = _find(tx, ask, chain[0])
         if isinstance(earlier, Earlier):
             return earlier
-        if ask.deadline is not None and tx.now >= ask.deadline:
-            raise CountermarkError(
-                "deadline_exceeded",
-                "The deadline has passed; nothing was started.",
-                next_action="Set a later deadline.",
-            )
+        _in_time(tx, ask)
         _fences(tx, ask)
         grant.permit(chain, ask.effect.word, ask.plan.resources, ask.uses, tx.now)
     except CountermarkError as error:
@@ -152,6 +147,13 @@ def _find(tx: Tx, ask: Ask, acting: Grant) -> Earlier | str | None:
     if ask.derived and state in ("failed", "cancelled") and executed == Executed.NO:
         return str(task)
     return Earlier(task)
+
+
+def _in_time(tx: Tx, ask: Ask) -> None:
+    if ask.deadline is not None and tx.now >= ask.deadline:
+        raise CountermarkError(
+            "deadline_exceeded", "The deadline has passed; nothing was started.", next_action="Set a later deadline."
+        )
 
 
 def _fences(tx: Tx, ask: Ask) -> None:

@@ -58,17 +58,15 @@ def perform(
 ) -> Performed:
     """Do a plan once, or answer what it did.
 
-    `revision` is what the caller saw: one token for a single resource, or one per resource. Without `key` one is derived
-    from the plan and what it stands on. `deadline` is in milliseconds since the Unix epoch. Returns for `completed` and
+    `revision` is what the caller saw: one token for a single resource, or one per resource. Without `key` one is
+    derived from the plan and what it stands on. `deadline` is in milliseconds since the Unix epoch. Returns for `completed` and
     `review_ready`; raises the task's own code for every other ending, with `task` in the details.
     """
     ask, adapter = _prepare(workspace, plan, grant_id, revision, key, deadline, supersedes)
     decision = workspace.ledger.apply(lambda tx: once.admit(tx, ask))
-    if isinstance(decision, once.Refusal) and decision.error.code == "resource_busy":
-        # The holder may be a process that is gone: settle it and ask once more. Time alone frees nothing.
-        if workspace.settle(str(decision.error.details["holder"])):
-            ask = replace(ask, observed=_observe(workspace, adapter, plan))
-            decision = workspace.ledger.apply(lambda tx: once.admit(tx, ask))
+    if isinstance(decision, once.Refusal) and _holder_settled(workspace, decision.error):
+        ask = replace(ask, observed=_observe(workspace, adapter, plan))
+        decision = workspace.ledger.apply(lambda tx: once.admit(tx, ask))
     if isinstance(decision, once.Refusal):
         decision.error.details["event"] = decision.event
         raise decision.error
@@ -86,6 +84,11 @@ def perform(
         grant=decision.chain[0].wire(),
     )
     return run(workspace, intent)
+
+
+def _holder_settled(workspace: Workspace, error: CountermarkError) -> bool:
+    """Settle the task that holds the resource if its process is gone; time alone frees nothing."""
+    return error.code == "resource_busy" and workspace.settle(str(error.details["holder"]))
 
 
 def _prepare(
@@ -372,7 +375,12 @@ def reconcile(workspace: Workspace, intent: Intent) -> Performed:
 
         def found(tx: Tx) -> None:
             _advance_executed(
-                tx, intent, (State.RECONCILING, State.VERIFYING), "reconciled", evidence, _happened(intent, finding.executed)
+                tx,
+                intent,
+                (State.RECONCILING, State.VERIFYING),
+                "reconciled",
+                evidence,
+                _happened(intent, finding.executed),
             )
             _store_result(tx, intent, outcome)
 

@@ -26,8 +26,8 @@ def sweep(workspace: Workspace, *, limit: int = 256) -> int:
     """Render what ended and is not yet rendered, at most `limit` tasks; return how many."""
     rows = workspace.ledger.read(
         lambda tx: tx.all(
-            "SELECT id, epoch, kind, state FROM tasks WHERE swept = 0 AND state IN ('completed', 'failed', 'cancelled') "
-            "ORDER BY rowid LIMIT ?",
+            "SELECT id, epoch, kind, state FROM tasks "
+            "WHERE swept = 0 AND state IN ('completed', 'failed', 'cancelled') ORDER BY rowid LIMIT ?",
             (limit,),
         )
     )

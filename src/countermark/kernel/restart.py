@@ -121,7 +121,8 @@ def _result(workspace: Workspace, intent: Intent) -> Outcome:
 def _publish_intent(workspace: Workspace, found: Task) -> dict[str, tuple[str, str]] | None:
     row = workspace.ledger.read(
         lambda tx: tx.one(
-            "SELECT intent FROM attempts WHERE task = ? AND kind = 'publish' AND ended_at IS NULL ORDER BY n DESC LIMIT 1",
+            "SELECT intent FROM attempts WHERE task = ? AND kind = 'publish' AND ended_at IS NULL "
+            "ORDER BY n DESC LIMIT 1",
             (found.id,),
         )
     )

@@ -122,8 +122,8 @@ def move(
 ) -> int:
     """Move a task along edges of the state table and append the event that says so; return its number.
 
-    Compare-and-set on state and epoch: raises `stale_epoch` when the task is no longer this writer's, or is no longer in
-    the first state of the path.
+    Compare-and-set on state and epoch: raises `stale_epoch` when the task is no longer this writer's, or no
+    longer in the first state of the path.
     """
     target = follow(path)
     changed = tx.run(

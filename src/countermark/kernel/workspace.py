@@ -117,7 +117,7 @@ class Workspace:
         with Root(path) as files:
             if files.exists(config.PROJECT_FILE):
                 raise CountermarkError(
-                    "output_exists", f"{path} is a workspace already.", next_action="Use it as it is, or name another folder."
+                    "output_exists", f"{path} is a workspace already.", next_action="Use it, or name another folder."
                 )
             if not files.exists(HOME):
                 files.make_dir(HOME)

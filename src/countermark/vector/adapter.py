@@ -1,8 +1,8 @@
 """The vector domain's adapter: imports and exports run in the engine child, brand changes here; all of it staged.
 
 Nothing this adapter does touches the user's files: everything is written into the stage of one attempt, checked by other
-engines, and published by the kernel. A lost reply is settled by looking whether every file the plan calls for stands in
-the stage: the engine writes each of them whole or not at all.
+engines, and published by the kernel. A lost reply is settled by looking whether every file that the plan calls for
+stands in the stage: the engine writes each of them whole or not at all.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class VectorAdapter(Adapter):
             return Outcome(files=files, facts={"undrawn": said["undrawn"], "undrawnTotal": said["undrawn_total"]})
 
     def reconcile(self, intent: Intent, context: Context) -> Finding:
-        """Look whether everything the plan calls for stands in the stage; the engine writes files whole or not at all."""
+        """Look whether all that the plan calls for stands in the stage; the engine writes files whole or not at all."""
         wanted = operation.read(intent.plan)
         resource = intent.plan.resources[0]
         root = place(resource)

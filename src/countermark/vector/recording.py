@@ -77,7 +77,7 @@ def page(
     title = str(document.tree.get("title") or ref.version)
     heading = f"Kit of {title}"
     if recoloured:
-        heading = "; ".join(f"{one.name} from {one.before} to {one.after}" for one in recoloured)
+        heading = "Set " + "; ".join(f"{one.name} from {one.before} to {one.after}" for one in recoloured)
     source = str(intent.plan.payload.get("document", ""))
     asked = [Fact("Command", str(intent.plan.payload.get("command", "vector kit"))), Fact("Document", source)]
     asked += [Fact("At revision", fence.short(ref.version))]
@@ -85,7 +85,7 @@ def page(
     allowed = (
         Fact("Grant", f"{grant['id']}, issued by {grant['issuer']} to {grant['holder']}"),
         Fact("Effects", ", ".join(one or "everything" for one in grant["effects"])),
-        Fact("Within", ", ".join(one or "everything" for one in grant["resources"])),
+        Fact("Within", ", ".join(_reach(one) for one in grant["resources"])),
         Fact("Accepted by", _acceptance(grant, intent)),
     )
     return render(
@@ -113,6 +113,14 @@ def page(
             ),
         )
     )
+
+
+def _reach(prefix: str) -> str:
+    """Return a resource prefix as people say it."""
+    if not prefix:
+        return "everything"
+    kind, _, rest = prefix.partition(":")
+    return f"{kind} {rest}" if rest else f"every {kind} of this workspace"
 
 
 def _acceptance(grant: Mapping[str, Any], intent: Intent) -> str:

@@ -28,7 +28,7 @@ GRACE_SECONDS: Final = 2.0
 MODULE: Final = "countermark.vector.engine"
 
 
-class Lost(Exception):  # noqa: N818 - an outcome, not an error: what happened has to be looked at
+class Lost(Exception):
     """The reply to a submitted call was lost or could not be understood."""
 
 

@@ -1,21 +1,18 @@
 """The vector domain's public calls: read, import, apply, export.
 
-Callers name documents and kits of the workspace and give content or digests, never paths; the command line opens a typed
-path once and hands its bytes on. Every write names a key and the revision it was made against.
+Callers name documents and kits of the workspace and give content or digests, never paths; the command line opens a
+typed path once and hands its bytes on. Every write names a key and the revision it was made against.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from countermark.kernel import fence, publish, task
-from countermark.kernel.canon import ABSENT, SHA256_PREFIX, revision_of
+from countermark.kernel.canon import ABSENT
 from countermark.kernel.errors import CountermarkError
-from countermark.kernel.ledger import Tx
 from countermark.kernel.perform import Performed
-from countermark.kernel.plan import InputRef, Plan
 from countermark.kernel.state import State
 from countermark.kernel.tool import (
     Link,
@@ -33,55 +30,23 @@ from countermark.vector import operation, recording, swatch
 from countermark.vector.artboard import artboards
 from countermark.vector.document import Document
 from countermark.vector.kit import boards_for
+from countermark.vector.proposal import (
+    DOCUMENT_CAP,
+    KIT,
+    Open,
+    Proposal,
+    propose_bind,
+    propose_colour,
+    propose_import,
+    propose_kit,
+    published,
+)
 
 if TYPE_CHECKING:
     from countermark.kernel.workspace import Workspace
 
-KIT: Final = "kit"
-DOCUMENT_CAP: Final = 512 << 20
 SVG_TEXT_MAX: Final = 4 << 20
 _SHOWN: Final = 100
-_DOCUMENT_FACTOR: Final = 8
-_SLACK: Final = 1 << 20
-
-
-class Open:
-    """A document of the workspace as it was read once: its name, revision, bytes and tree."""
-
-    def __init__(self, workspace: Workspace, name: str | None) -> None:
-        """Read a document by name, or the only one there is; raise `not_found` and list the documents."""
-        self.name = name if name is not None else only_document(workspace)
-        if not workspace.files.exists(self.name):
-            raise CountermarkError(
-                "not_found",
-                f"There is no document {self.name} in this workspace.",
-                next_action=f"Choose one of: {', '.join(documents(workspace)) or 'none yet; import an SVG first'}.",
-            )
-        self.data = workspace.files.read(self.name, cap=DOCUMENT_CAP)
-        self.revision = revision_of(self.data)
-        self.document = native.load(self.data, what=self.name)
-
-    def ref(self, workspace: Workspace) -> InputRef:
-        """Put the bytes that were read into the store and return them as an input."""
-        return InputRef(operation.DOCUMENT, self.revision, workspace.store.put(self.data))
-
-
-def documents(workspace: Workspace) -> list[str]:
-    """Return the names of the documents at the top of the workspace."""
-    return sorted(e.name for e in workspace.files.listing() if e.kind == "file" and e.name.endswith(operation.SUFFIX))
-
-
-def only_document(workspace: Workspace) -> str:
-    """Return the one document there is; raise `input_invalid` when it has to be named."""
-    found = documents(workspace)
-    if len(found) == 1:
-        return found[0]
-    raise CountermarkError(
-        "input_invalid" if found else "not_found",
-        f"This workspace has {len(found) or 'no'} documents; {'name one' if found else 'there is nothing to work on'}.",
-        next_action=f"Name it: {', '.join(found)}." if found else "Import an SVG: `countermark vector import FILE`.",
-        details={"documents": found},
-    )
 
 
 def facts_of(workspace: Workspace, task_id: str) -> dict[str, Any]:
@@ -125,20 +90,8 @@ def import_svg(
     key: str | None = None,
 ) -> tuple[Performed, dict[str, Any]]:
     """Import an SVG as a new document; return the task and what could not be carried over."""
-    target = document or f"{_stem(source)}{operation.SUFFIX}"
-    _plain_name(target, operation.SUFFIX)
-    _not_in_the_way(workspace, target, revision)
-    digest = workspace.store.put(svg)
-    plan = Plan(
-        "vector",
-        operation.EFFECT,
-        "import",
-        (publish.FILE + target,),
-        {"source": source, "bytes": len(svg) * _DOCUMENT_FACTOR + _SLACK},
-        (InputRef(operation.SOURCE, SHA256_PREFIX + digest, digest),),
-    )
-    done = workspace.perform(plan, grant=grant, revision=revision, key=key)
-    return done, facts_of(workspace, done.task)
+    wanted = propose_import(workspace, svg, source, document=document, revision=revision)
+    return _perform(workspace, wanted, grant, key)
 
 
 def bind(
@@ -154,10 +107,8 @@ def bind(
     key: str | None = None,
 ) -> tuple[Performed, dict[str, Any]]:
     """Bind a colour to a swatch; return the task and the brand report."""
-    payload: dict[str, Any] = {"swatch": name, "colour": colour, "leave": list(leave)}
-    if only is not None:
-        payload["only"] = list(only)
-    return _recolour(workspace, "swatch.bind", payload, document, grant, revision, key)
+    wanted = propose_bind(workspace, name, colour, document=document, only=only, leave=leave)
+    return _perform(workspace, wanted, grant, key, revision)
 
 
 def set_colour(
@@ -171,31 +122,7 @@ def set_colour(
     key: str | None = None,
 ) -> tuple[Performed, dict[str, Any]]:
     """Give a swatch another colour; return the task and the brand report."""
-    return _recolour(workspace, "swatch.set", {"swatch": name, "colour": colour}, document, grant, revision, key)
-
-
-def _recolour(
-    workspace: Workspace,
-    word: str,
-    payload: dict[str, Any],
-    name: str | None,
-    grant: str,
-    revision: str | None,
-    key: str | None,
-) -> tuple[Performed, dict[str, Any]]:
-    opened = Open(workspace, name)
-    resource = publish.FILE + opened.name
-    ref = opened.ref(workspace)
-    whole = {**payload, "bytes": len(opened.data) * 2 + _SLACK}
-    plan = Plan("vector", operation.EFFECT, word, (resource,), whole, (ref,))
-    last = _last(workspace, resource)
-    if key is None and last is not None and last.plan.operation == word and last.plan.payload.keys() == whole.keys():
-        # The same change said again, and the document stands as it left it: that is a repeat, with the first one's key.
-        same = all(last.plan.payload[member] == whole[member] for member in payload)
-        if same and _stands(workspace, resource, opened.revision):
-            plan = last.plan
-    done = workspace.perform(plan, grant=grant, revision=revision or opened.revision, key=key)
-    return done, facts_of(workspace, done.task)
+    return _perform(workspace, propose_colour(workspace, name, colour, document=document), grant, key, revision)
 
 
 def export(
@@ -208,54 +135,18 @@ def export(
     revision: str | None = None,
     key: str | None = None,
 ) -> tuple[Performed, dict[str, Any]]:
-    """Export the kit of a document into a folder; return the task and which boards changed.
-
-    Without `revision` the kit is written against what was last published there: a file that a person changed or added
-    since is a `revision_conflict`, never overwritten.
-    """
-    _plain_name(folder, "")
+    """Export the kit of a document into a folder; return the task and which boards changed (see `propose_kit`)."""
+    wanted = propose_kit(workspace, document=document, folder=folder, accept_loss=accept_loss, revision=revision)
+    done, _ = _perform(workspace, wanted, grant, key)
     opened = Open(workspace, document)
-    resource = publish.FILE + folder
-    ref = opened.ref(workspace)
-    last = _last(workspace, resource)
-    sides = [board.side for board in boards_for(opened.document)]
-    payload = {
-        "document": opened.name,
-        "command": " ".join(["countermark vector kit", *(f"--accept-loss {name}" for name in accept_loss)]),
-        "acceptLoss": list(accept_loss),
-        "bytes": sum(side * side * 4 + len(opened.data) * 2 for side in sides) + _SLACK,
-    }
-    plan = Plan("vector", operation.EFFECT, KIT, (resource,), payload, (ref, *_context(workspace, opened, last)))
-    exists = workspace.files.exists(folder)
-    if last is not None and dict(last.plan.payload) == payload and ref in last.plan.inputs:
-        plan = last.plan
-    if revision is None:
-        known = workspace.ledger.read(lambda tx: fence.load(tx, resource))
-        revision = known.revision if known is not None and exists else ABSENT
-    _not_in_the_way(workspace, folder, revision)
-    done = workspace.perform(plan, grant=grant, revision=revision, key=key)
     return done, _kit_facts(workspace, done, opened.document)
 
 
-def _context(workspace: Workspace, opened: Open, last: task.Task | None) -> list[InputRef]:
-    """Return the inputs beside the document: its originals, and what stood in the kit before."""
-    from countermark.vector.verification import sources  # noqa: PLC0415 - reads engine identities' modules
-
-    refs = [
-        InputRef(f"original/{one.artboard}", SHA256_PREFIX + one.sha256, one.sha256)
-        for one in sources(opened.document)
-        if workspace.store.has(one.sha256)
-    ]
-    if last is not None:
-        refs += [
-            InputRef(f"{operation.BEFORE}{name}", "published", sha) for name, sha in _published(workspace, last.id)
-        ]
-        refs += [
-            InputRef(operation.PREVIOUS, ref.version, ref.digest)
-            for ref in last.plan.inputs
-            if ref.name == operation.DOCUMENT
-        ]
-    return refs
+def _perform(
+    workspace: Workspace, wanted: Proposal, grant: str, key: str | None, revision: str | None = None
+) -> tuple[Performed, dict[str, Any]]:
+    done = workspace.perform(wanted.plan, grant=grant, revision=revision or wanted.revision, key=key)
+    return done, facts_of(workspace, done.task)
 
 
 def _kit_facts(workspace: Workspace, done: Performed, document: Document) -> dict[str, Any]:
@@ -266,7 +157,7 @@ def _kit_facts(workspace: Workspace, done: Performed, document: Document) -> dic
         for ref in found.plan.inputs
         if ref.name.startswith(operation.BEFORE)
     }
-    now = {name: sha for name, sha in _published(workspace, done.task) if name != recording.PAGE}
+    now = {name: sha for name, sha in published(workspace, done.task) if name != recording.PAGE}
     boards = []
     for board in boards_for(document):
         states = {_change(before.get(name), now.get(name)) for name in board.files if name in now}
@@ -291,61 +182,6 @@ def _kit_facts(workspace: Workspace, done: Performed, document: Document) -> dic
 
 def _change(before: str | None, now: str | None) -> str:
     return "new" if before is None else "byte-equal" if before == now else "changed"
-
-
-def _published(workspace: Workspace, task_id: str) -> list[tuple[str, str]]:
-    return workspace.ledger.read(
-        lambda tx: [
-            (name, digest)
-            for name, digest in tx.all(
-                "SELECT name, digest FROM artifacts WHERE task = ? AND state IN ('published', 'staged') ORDER BY name",
-                (task_id,),
-            )
-        ]
-    )
-
-
-def _last(workspace: Workspace, resource: str) -> task.Task | None:
-    """Return the task that last wrote a resource."""
-
-    def question(tx: Tx) -> task.Task | None:
-        known = fence.load(tx, resource)
-        return task.load(tx, known.last_task) if known is not None and known.last_task else None
-
-    return workspace.ledger.read(question)
-
-
-def _stands(workspace: Workspace, resource: str, revision: str) -> bool:
-    known = workspace.ledger.read(lambda tx: fence.load(tx, resource))
-    return known is not None and known.revision == revision
-
-
-def _not_in_the_way(workspace: Workspace, name: str, revision: str) -> None:
-    if revision == ABSENT and workspace.files.exists(name):
-        raise CountermarkError(
-            "output_exists",
-            f"{name} is there already, and it is not what this command made; nothing was changed.",
-            next_action=f"Move {name} away, or choose another name.",
-            details={"name": name},
-        )
-
-
-def _plain_name(name: str, suffix: str) -> None:
-    if (
-        not re.fullmatch(r"[\w][\w .-]{0,199}", name)
-        or not name.endswith(suffix)
-        or name.startswith("countermark.toml")
-    ):
-        raise CountermarkError(
-            "input_invalid",
-            f"{name!r} is no name for this.",
-            next_action=f"Use letters, digits, spaces, dots and dashes{f', ending in {suffix}' if suffix else ''}.",
-        )
-
-
-def _stem(source: str) -> str:
-    stem = re.sub(r"\.svgz?\Z", "", source.rsplit("/", 1)[-1], flags=re.IGNORECASE)
-    return re.sub(r"[^\w .-]+", "-", stem).strip(" .-")[:150] or "document"
 
 
 def _swatch_data(one: swatch.Swatch) -> dict[str, Any]:
@@ -451,7 +287,7 @@ def _call_export(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
         Link(
             name, f"countermark://artifact/{sha}", "text/html" if name == recording.PAGE else "application/octet-stream"
         )
-        for name, sha in _published(workspace, done.task)
+        for name, sha in published(workspace, done.task)
     ]
     facts["revision"] = _revision_now(workspace, done)
     return _write_result(done, summary, facts, tuple(links[:_SHOWN]))
@@ -479,7 +315,7 @@ TOOLS: Final = (
     Tool(
         "vector_read",
         "Read a brand document",
-        "Show a document's revision, artboards, swatches with what is bound to them, unbound colours and import losses. "
+        "Show a document's revision, artboards, swatches and what is bound to them, unbound colours, import losses. "
         "Give `board` (such as artboard-1-full-colour-512) to see that board of the kit as a picture.",
         read_schema({"document": _DOCUMENT, "board": {"type": "string", "maxLength": 200}}),
         _call_read,
@@ -488,8 +324,8 @@ TOOLS: Final = (
     Tool(
         "vector_import",
         "Import an SVG",
-        "Make a native document of an SVG, given as text or by the digest of a stored file. The answer names everything "
-        "that could not be carried over.",
+        "Make a native document of an SVG, given as text or by the digest of a stored file. The answer names "
+        "everything that could not be carried over.",
         write_schema(
             {
                 "name": {
@@ -528,8 +364,8 @@ TOOLS: Final = (
     Tool(
         "vector_export",
         "Export the kit",
-        "Write every board of a document as SVG and PNG, each checked by another engine, with a record page. Losses that a "
-        "person shall answer for are named in `accept_loss`; the kit then waits for that person.",
+        "Write every board of a document as SVG and PNG, each checked by another engine, with a record page. "
+        "Losses that a person shall answer for are named in `accept_loss`; the kit then waits for that person.",
         write_schema(
             {
                 "document": _DOCUMENT,

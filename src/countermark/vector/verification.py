@@ -108,7 +108,7 @@ def of_document(wanted: Operation, intent: Intent, outcome: Outcome, context: Co
         ref = operation.input_of(intent.plan, operation.SOURCE)
         original = context.store.get(ref.digest, CAP)
         seen += [row.verdict for row in _originals(document, {ref.digest: original}, stage, required=False)]
-    else:
+    elif isinstance(wanted, Bind | SetColour):
         seen.append(_brand(wanted, intent, context, document))
     return Verification(tuple(seen))
 
@@ -118,9 +118,7 @@ def editor() -> Engine:
     return identity.sources("countermark swatch editor", "vector/recolour.py", "vector/paint.py", "vector/document.py")
 
 
-def _brand(wanted: Operation, intent: Intent, context: Context, after: Document) -> Verdict:
-    if not isinstance(wanted, Bind | SetColour):
-        raise AssertionError(type(wanted))
+def _brand(wanted: Bind | SetColour, intent: Intent, context: Context, after: Document) -> Verdict:
     ref = operation.input_of(intent.plan, operation.DOCUMENT)
     before_bytes = context.store.get(ref.digest, CAP)
     before = native.load(before_bytes)

@@ -1,0 +1,237 @@
+"""From what a caller wants to a plan and the revision it was made against.
+
+A proposal reads what it needs once, puts those bytes into the store, and names them by digest: what is performed later
+is exactly what was read here, or it is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from countermark.kernel import fence, publish, task
+from countermark.kernel.canon import ABSENT, SHA256_PREFIX, revision_of
+from countermark.kernel.errors import CountermarkError
+from countermark.kernel.ledger import Tx
+from countermark.kernel.plan import InputRef, Plan
+from countermark.vector import document as native
+from countermark.vector import operation
+from countermark.vector.kit import boards_for
+from countermark.vector.verification import sources
+
+if TYPE_CHECKING:
+    from countermark.kernel.workspace import Workspace
+
+KIT: Final = "kit"
+DOCUMENT_CAP: Final = 512 << 20
+_DOCUMENT_FACTOR: Final = 8
+_SLACK: Final = 1 << 20
+
+
+class Proposal(NamedTuple):
+    """A plan, and the revision of its resource that it was made against."""
+
+    plan: Plan
+    revision: str
+
+
+class Open:
+    """A document of the workspace as it was read once: its name, revision, bytes and tree."""
+
+    def __init__(self, workspace: Workspace, name: str | None) -> None:
+        """Read a document by name, or the only one there is; raise `not_found` and list the documents."""
+        self.name = name if name is not None else only_document(workspace)
+        if not workspace.files.exists(self.name):
+            raise CountermarkError(
+                "not_found",
+                f"There is no document {self.name} in this workspace.",
+                next_action=f"Choose one of: {', '.join(documents(workspace)) or 'none yet; import an SVG first'}.",
+            )
+        self.data = workspace.files.read(self.name, cap=DOCUMENT_CAP)
+        self.revision = revision_of(self.data)
+        self.document = native.load(self.data, what=self.name)
+
+    def ref(self, workspace: Workspace) -> InputRef:
+        """Put the bytes that were read into the store and return them as an input."""
+        return InputRef(operation.DOCUMENT, self.revision, workspace.store.put(self.data))
+
+
+def documents(workspace: Workspace) -> list[str]:
+    """Return the names of the documents at the top of the workspace."""
+    return sorted(e.name for e in workspace.files.listing() if e.kind == "file" and e.name.endswith(operation.SUFFIX))
+
+
+def only_document(workspace: Workspace) -> str:
+    """Return the one document there is; raise `input_invalid` when it has to be named."""
+    found = documents(workspace)
+    if len(found) == 1:
+        return found[0]
+    raise CountermarkError(
+        "input_invalid" if found else "not_found",
+        f"This workspace has {len(found) or 'no'} documents; {'name one' if found else 'there is nothing to work on'}.",
+        next_action=f"Name it: {', '.join(found)}." if found else "Import an SVG: `countermark vector import FILE`.",
+        details={"documents": found},
+    )
+
+
+def propose_import(
+    workspace: Workspace, svg: bytes, source: str, *, document: str | None = None, revision: str = ABSENT
+) -> Proposal:
+    """Propose to import an SVG as a new document, named after `source` unless `document` names it."""
+    target = document or f"{_stem(source)}{operation.SUFFIX}"
+    _plain_name(target, operation.SUFFIX)
+    _not_in_the_way(workspace, target, revision)
+    digest = workspace.store.put(svg)
+    plan = Plan(
+        "vector",
+        operation.EFFECT,
+        "import",
+        (publish.FILE + target,),
+        {"source": source, "bytes": len(svg) * _DOCUMENT_FACTOR + _SLACK},
+        (InputRef(operation.SOURCE, SHA256_PREFIX + digest, digest),),
+    )
+    return Proposal(plan, revision)
+
+
+def propose_bind(
+    workspace: Workspace,
+    name: str,
+    colour: str,
+    *,
+    document: str | None = None,
+    only: Sequence[int] | None = None,
+    leave: Sequence[int] = (),
+) -> Proposal:
+    """Propose to bind a colour to a swatch: all objects that have it, `only` some, or all but `leave`."""
+    payload: dict[str, Any] = {"swatch": name, "colour": colour, "leave": list(leave)}
+    if only is not None:
+        payload["only"] = list(only)
+    return _propose_change(workspace, "swatch.bind", payload, document)
+
+
+def propose_colour(workspace: Workspace, name: str, colour: str, *, document: str | None = None) -> Proposal:
+    """Propose to give a swatch another colour."""
+    return _propose_change(workspace, "swatch.set", {"swatch": name, "colour": colour}, document)
+
+
+def _propose_change(workspace: Workspace, word: str, payload: dict[str, Any], name: str | None) -> Proposal:
+    opened = Open(workspace, name)
+    resource = publish.FILE + opened.name
+    whole = {**payload, "bytes": len(opened.data) * 2 + _SLACK}
+    plan = Plan("vector", operation.EFFECT, word, (resource,), whole, (opened.ref(workspace),))
+    last = last_task(workspace, resource)
+    if last is not None and last.plan.operation == word and last.plan.payload.keys() == whole.keys():
+        # The same change said again, and the document stands as it left it: that is a repeat, with the first one's key.
+        same = all(last.plan.payload[member] == whole[member] for member in payload)
+        if same and _stands(workspace, resource, opened.revision):
+            plan = last.plan
+    return Proposal(plan, opened.revision)
+
+
+def propose_kit(
+    workspace: Workspace,
+    *,
+    document: str | None = None,
+    folder: str = KIT,
+    accept_loss: Sequence[str] = (),
+    revision: str | None = None,
+) -> Proposal:
+    """Propose to export the kit of a document into a folder.
+
+    Without `revision` the kit is written against what was last published there: a file that a person changed or added
+    since is a `revision_conflict`, never overwritten.
+    """
+    _plain_name(folder, "")
+    opened = Open(workspace, document)
+    resource = publish.FILE + folder
+    ref = opened.ref(workspace)
+    last = last_task(workspace, resource)
+    sides = [board.side for board in boards_for(opened.document)]
+    payload = {
+        "document": opened.name,
+        "command": " ".join(["countermark vector kit", *(f"--accept-loss {name}" for name in accept_loss)]),
+        "acceptLoss": list(accept_loss),
+        "bytes": sum(side * side * 4 + len(opened.data) * 2 for side in sides) + _SLACK,
+    }
+    plan = Plan("vector", operation.EFFECT, KIT, (resource,), payload, (ref, *_context(workspace, opened, last)))
+    if last is not None and dict(last.plan.payload) == payload and ref in last.plan.inputs:
+        plan = last.plan
+    if revision is None:
+        known = workspace.ledger.read(lambda tx: fence.load(tx, resource))
+        revision = known.revision if known is not None and workspace.files.exists(folder) else ABSENT
+    _not_in_the_way(workspace, folder, revision)
+    return Proposal(plan, revision)
+
+
+def _context(workspace: Workspace, opened: Open, last: task.Task | None) -> list[InputRef]:
+    """Return the inputs beside the document: its originals, and what stood in the kit before."""
+    refs = [
+        InputRef(f"original/{one.artboard}", SHA256_PREFIX + one.sha256, one.sha256)
+        for one in sources(opened.document)
+        if workspace.store.has(one.sha256)
+    ]
+    if last is not None:
+        refs += [InputRef(f"{operation.BEFORE}{name}", "published", sha) for name, sha in published(workspace, last.id)]
+        refs += [
+            InputRef(operation.PREVIOUS, ref.version, ref.digest)
+            for ref in last.plan.inputs
+            if ref.name == operation.DOCUMENT
+        ]
+    return refs
+
+
+def published(workspace: Workspace, task_id: str) -> list[tuple[str, str]]:
+    """Return the names and digests of what a task made, in order of name."""
+    return workspace.ledger.read(
+        lambda tx: [
+            (name, digest)
+            for name, digest in tx.all(
+                "SELECT name, digest FROM artifacts WHERE task = ? AND state IN ('published', 'staged') ORDER BY name",
+                (task_id,),
+            )
+        ]
+    )
+
+
+def last_task(workspace: Workspace, resource: str) -> task.Task | None:
+    """Return the task that last wrote a resource."""
+
+    def question(tx: Tx) -> task.Task | None:
+        known = fence.load(tx, resource)
+        return task.load(tx, known.last_task) if known is not None and known.last_task else None
+
+    return workspace.ledger.read(question)
+
+
+def _stands(workspace: Workspace, resource: str, revision: str) -> bool:
+    known = workspace.ledger.read(lambda tx: fence.load(tx, resource))
+    return known is not None and known.revision == revision
+
+
+def _not_in_the_way(workspace: Workspace, name: str, revision: str) -> None:
+    if revision == ABSENT and workspace.files.exists(name):
+        raise CountermarkError(
+            "output_exists",
+            f"{name} is there already, and it is not what this command made; nothing was changed.",
+            next_action=f"Move {name} away, or choose another name.",
+            details={"name": name},
+        )
+
+
+def _plain_name(name: str, suffix: str) -> None:
+    if (
+        not re.fullmatch(r"[\w][\w .-]{0,199}", name)
+        or not name.endswith(suffix)
+        or name.startswith("countermark.toml")
+    ):
+        raise CountermarkError(
+            "input_invalid",
+            f"{name!r} is no name for this.",
+            next_action=f"Use letters, digits, spaces, dots and dashes{f', ending in {suffix}' if suffix else ''}.",
+        )
+
+
+def _stem(source: str) -> str:
+    stem = re.sub(r"\.svgz?\Z", "", source.rsplit("/", 1)[-1], flags=re.IGNORECASE)
+    return re.sub(r"[^\w .-]+", "-", stem).strip(" .-")[:150] or "document"
