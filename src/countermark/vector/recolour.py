@@ -139,7 +139,7 @@ def _finished(
         colour=colour,
         changed=changed,
         before=tuple(was[use.object_id, use.place] for use in changed),
-        lookalikes=tuple(use for use in now if use.colour in {old, colour} and use.swatch != name),
+        lookalikes=tuple(use for use in now if use.colour == old and use.swatch != name),
         artboards=boards_of(changed, painted(after)),
         check=report,
     )

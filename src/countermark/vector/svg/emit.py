@@ -38,8 +38,8 @@ class Emitter:
         return {"subpaths": [{**subpath, "anchors": self._anchors(subpath)} for subpath in moved["subpaths"]]}
 
     def point(self, point: tuple[float, float]) -> Json:
-        """Return a point of a gradient."""
-        return {"x": self._round(point[0]), "y": self._round(point[1])}
+        """Return a point of a gradient, finer than an anchor: a short vector spans many colours."""
+        return {"x": self._round(point[0], 4), "y": self._round(point[1], 4)}
 
     def geom(self, geom: Json) -> Json:
         """Return a gradient's placement with its numbers rounded."""
@@ -69,10 +69,10 @@ class Emitter:
             found.append(made)
         return found
 
-    def _round(self, value: float) -> float:
+    def _round(self, value: float, finer: int = 0) -> float:
         if not math.isfinite(value):
             raise NotFiniteError(str(value))
-        return round(value, self.digits) + 0.0  # -0.0 becomes 0.0
+        return round(value, self.digits + finer) + 0.0  # -0.0 becomes 0.0
 
 
 def significant(value: float) -> float:

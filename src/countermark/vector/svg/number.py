@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _LENGTH: Final = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)([a-zA-Z]+|%)?\s*\Z")
-_NOT_FINITE: Final = re.compile(r"(?<![\w#-])[+-]?(?:nan|inf(?:inity)?)(?![\w-])", re.IGNORECASE)
+_NOT_FINITE: Final = re.compile(r"(?<![a-z_#])(?:nan|inf(?:inity)?)(?![a-z_])", re.IGNORECASE)
 _SEPARATOR: Final = re.compile(r"\s*,\s*|\s+|(?=[+-])")
 
 # CSS: 96 pixels an inch, 72 points an inch, 6 picas an inch.

@@ -10,10 +10,12 @@ import re
 from typing import Final, NamedTuple
 
 from countermark.vector.container import Json
-from countermark.vector.svg.number import NUMBER, check_finite, finite
+from countermark.vector.svg.number import NUMBER, NotFiniteError, finite
 
 _SPACE: Final = re.compile(r"[ \t\n\r\f]*")
 _COMMA: Final = re.compile(r"[ \t\n\r\f]*,?[ \t\n\r\f]*")
+# No command is spelt with these letters, so they can stand right behind one.
+_NOT_FINITE: Final = re.compile(r"nan|inf(?:inity)?", re.IGNORECASE)
 _ARGUMENTS: Final = {"m": 2, "l": 2, "h": 1, "v": 1, "c": 6, "s": 4, "q": 4, "t": 2, "a": 7}
 _FLAGS: Final = (3, 4)
 _TINY: Final = 1e-9
@@ -112,7 +114,9 @@ class Pen:
 
 def path_data(text: str) -> PathData:
     """Read path data; NaN, infinities and overflow raise `NotFiniteError`."""
-    check_finite(text)
+    said = _NOT_FINITE.search(text)
+    if said:
+        raise NotFiniteError(said[0])
     pen = Pen()
     scanner = _Scanner(text)
     fault = scanner.run(pen)

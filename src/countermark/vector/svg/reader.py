@@ -21,7 +21,7 @@ from countermark.vector.svg.report import Report
 from countermark.vector.svg.style import Ink, computed, own
 from countermark.vector.svg.viewport import fit, view_box
 
-MAX_DRAWN: Final = 200_000
+MAX_COPIES: Final = 20_000
 _MAX_LEVEL: Final = 160
 # Groups that say nothing are dissolved past this depth, so that what is written stays within the format's reach.
 _KEEP_GROUPS: Final = 32
@@ -36,8 +36,7 @@ class Reader:
         self._emitter = emitter
         self._report = report
         self._clipper = Clipper(ids, emitter, report)
-        self._drawn = 0
-        self._blends = 0
+        self._copies = 0
         self._servers: dict[str, gradient.Server] = {}
 
     def nodes(self, element: Element, place: Place) -> list[Json]:
@@ -92,11 +91,11 @@ class Reader:
         return [self._emitter.node({"type": "group", "children": nodes, "clip": False}, **members)]
 
     def _nodes(self, element: Element, place: Place) -> list[Json]:
-        self._drawn += 1
-        if self._drawn > MAX_DRAWN:
+        self._copies += 1 if place.used else 0
+        if self._copies > MAX_COPIES:
             raise CountermarkError(
                 "input_too_large",
-                f"The drawing unfolds to more than {MAX_DRAWN} objects through its use elements.",
+                f"The drawing unfolds to more than {MAX_COPIES} copies through its use elements.",
                 next_action="Draw fewer copies.",
             )
         if place.level > _MAX_LEVEL:

@@ -1,0 +1,66 @@
+"""The kit's table and the names its boards keep."""
+
+from __future__ import annotations
+
+import pytest
+
+from countermark.kernel.errors import CountermarkError
+from countermark.vector import document as native
+from countermark.vector.artboard import Box, artboard, artboards, new_artboard, slug
+from countermark.vector.kit import BOARDS, boards_for
+from countermark.vector.svg.import_ import import_svg
+
+SVG = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10 20"><rect width="5" height="5"/></svg>'
+
+
+def test_the_kit_has_six_square_sizes_in_two_formats() -> None:
+    assert [(board.side, board.formats) for board in BOARDS] == [
+        (side, ("svg", "png")) for side in (1024, 512, 192, 48, 32, 16)
+    ]
+
+
+@pytest.mark.promise("vector.artboard.stable-ids")
+def test_a_board_keeps_its_id_and_file_names_when_artboards_are_added_moved_or_renamed() -> None:
+    document = import_svg(SVG, name="mark.svg").document
+    before = boards_for(document)
+    assert before[0].id == "artboard-1-full-colour-1024"
+    assert before[0].files == ("artboard-1-full-colour-1024.svg", "artboard-1-full-colour-1024.png")
+    renamed = {**document.tree["artboards"][0], "name": "Sign"}
+    added = native.rewrite(document, {}, artboards=[new_artboard(5, "New", Box(0, 0, 9, 9)), renamed])
+    after = boards_for(added)
+    assert [board.id for board in after if board.artboard == 1] == [board.id for board in before]
+    assert {board.artboard_name for board in after if board.artboard == 1} == {"Sign"}
+    assert len({name for board in after for name in board.files}) == 24
+
+
+def test_artboards_are_found_by_id_never_by_position() -> None:
+    document = import_svg(SVG, name="mark.svg").document
+    second = new_artboard(5, "New", Box(0, 0, 9, 9))
+    document = native.rewrite(document, {}, artboards=[second, *document.tree["artboards"]])
+    assert artboard(document, 1).box == (0, 0, 10, 20)
+    with pytest.raises(CountermarkError, match=r"no artboard 2; it has 5 \(New\), 1 \(mark\)") as caught:
+        artboard(document, 2)
+    assert caught.value.details == {"artboards": [5, 1]}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"rect": None},
+        {"rect": {"x0": 0}},
+        {"rect": {"x0": 0, "y0": 0, "x1": 0, "y1": 5}},
+        {"id": None},
+        {"id": 1},
+    ],
+)
+def test_an_artboard_without_area_or_identity_is_refused(wrong: dict[str, object]) -> None:
+    document = import_svg(SVG, name="mark.svg").document
+    board = {**document.tree["artboards"][0], "id": 2, **wrong}
+    broken = native.rewrite(document, {}, artboards=[*document.tree["artboards"], board])
+    with pytest.raises(CountermarkError) as caught:
+        artboards(broken)
+    assert caught.value.code == "artifact_invalid"
+
+
+def test_names_become_parts_of_file_names() -> None:
+    assert [slug(name) for name in ("Full Colour!", "Ärger", "…", "A/B")] == ["full-colour", "rger", "artboard", "a-b"]
