@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import rfc8785
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from securesystemslib.dsse import Envelope
 
@@ -54,6 +54,12 @@ def test_a_statement_is_rfc_8785_and_reads_back_as_the_same_facts(said: ReceiptF
     payload = statement_bytes(said, SUBJECTS)
     assert payload == rfc8785.dumps(json.loads(payload))
     assert parse(receipt_bytes(said, SUBJECTS, KEY)).facts == said
+
+
+def test_names_are_in_the_order_of_their_utf_16_code_units() -> None:
+    payload = statement_bytes(facts(uses={"\U0001f600": 1, "\ufb33": 2, "a": 3}), ())
+    assert payload == rfc8785.dumps(json.loads(payload))
+    assert '{"a":3,"\U0001f600":1,"\ufb33":2}'.encode() in payload
 
 
 def test_an_envelope_is_rfc_8785_and_a_newline() -> None:
@@ -269,6 +275,9 @@ def test_a_key_does_not_sign_facts_that_name_another_one() -> None:
     | st.integers()
     | st.decimals(allow_nan=False, allow_infinity=False)
 )
+@example(-0.0)
+@example(Decimal("-0.00"))
+@example(1e300)
 def test_a_figure_as_text_is_exactly_the_number(number: float | Decimal) -> None:
     text = decimal_text(number)
     assert "e" not in text.lower()

@@ -5,7 +5,7 @@ member that the table does not know is refused. Every member is always present; 
 Wire names are the field names in camelCase, which gives seed 1 §10's names to the letter.
 
 Writing goes straight to RFC 8785 text, because a receipt is made for every task: `canon.canonical` over the same facts
-takes ten times as long. The tests compare the two.
+takes about nine times as long. The tests compare the two.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from enum import StrEnum
 from json.encoder import encode_basestring
-from operator import attrgetter
 from typing import Any, Final, NamedTuple, NoReturn, get_args
 
 from countermark.kernel import facts as said
@@ -142,20 +141,22 @@ def record(kind: type, **members: Form) -> Form:
         message = f"{kind.__name__} and its table disagree: {sorted(names ^ set(members))}"
         raise AssertionError(message)
     table = sorted((camel(name), name, members[name]) for name in names)
-    taken = attrgetter(*(name for _, name, _ in table))
-    writers = [form.write for _, _, form in table]
-    template = "{" + ",".join(f'"{wire}":%s' for wire, _, _ in table) + "}"
     wires = {wire for wire, _, _ in table}
     wanted = f"an object with exactly the members {', '.join(sorted(wires))}"
+    # Written out once for each type, as `dataclass` does it: four times as fast as a loop over the table.
+    spelling = ",".join(f'"{wire}":{{write_{name}(value.{name})}}' for wire, name, _ in table)
+    writers = {f"write_{name}": form.write for _, name, form in table}
+    write_fields: Callable[[Any], str] = eval(  # noqa: S307 - made of our own field names, nothing from outside
+        f"lambda value: f'{{{{{spelling}}}}}'", writers
+    )
 
     def write(value: Any) -> str:
-        if not isinstance(value, kind):
-            _refuse(f"a {kind.__name__}")
-        items = taken(value)
         try:
-            return template % tuple([convert(item) for convert, item in zip(writers, items, strict=True)])
-        except (FormError, KeyError, TypeError):
-            _blame((wire, form, item) for (wire, _, form), item in zip(table, items, strict=True))
+            return write_fields(value)
+        except (FormError, KeyError, TypeError, AttributeError):
+            if not isinstance(value, kind):
+                _refuse(f"a {kind.__name__}")
+            _blame((wire, form, getattr(value, name)) for wire, name, form in table)
             raise
 
     def read(value: Any) -> Any:
