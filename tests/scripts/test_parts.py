@@ -13,7 +13,7 @@ ROOT_ON_DEBIAN: Final = parts.Machine(root=True, debian=True, may_use_apt=True, 
 HARP: Final = parts.Part("a harp", programs=("harp",), debian=("harp-bin", "harp-data"), elsewhere="the harp package")
 
 
-class Stopped(Exception):  # noqa: N818 - an ending, and not an error of the test
+class Stopped(Exception):
     """What the set-up's stop does here."""
 
 

@@ -14,7 +14,7 @@ def test_the_picture_of_the_architecture_shows_the_packages_that_exist() -> None
 
 
 def test_the_picture_of_the_architecture_names_the_file_of_each_law() -> None:
-    drawn = ET.fromstring(pictures.architecture())  # noqa: S314 - our own text
+    drawn = ET.fromstring(pictures.architecture())
     words = [element.text for element in drawn.iter() if element.text]
     for law in ("grant", "fence", "once", "proof"):
         assert f"kernel/{law}.py" in words
