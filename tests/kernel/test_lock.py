@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import countermark.kernel.lock as lock_module
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.files import Root
 from countermark.kernel.identity import own_identity
@@ -156,6 +157,31 @@ def test_a_killed_holder_holds_nothing(root: Root, time: Time, tmp_path: Path) -
         found = lock(root, time).holder()
         assert found is not None
         assert (found.pid, found.what) == (os.getpid(), None)
+
+
+def test_what_another_living_process_announced_is_not_said_of_the_holder(
+    root: Root, time: Time, tmp_path: Path
+) -> None:
+    holder = started(tmp_path, "lock.acquire(5)")
+    try:
+        (tmp_path / "ledger").write_text(json.dumps({**own_identity()._asdict(), "what": "left behind"}))
+        found = lock(root, time).holder()
+        assert found is not None
+        assert (found.pid, found.what) == (holder.pid, None)
+    finally:
+        ended(holder)
+
+
+def test_without_a_table_of_locks_only_the_living_are_believed(
+    root: Root, time: Time, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock_module, "_pid_of_holder", lambda _: None)  # as where there is no /proc/locks
+    with lock(root, time).hold(0, announce="a kit"):
+        found = lock(root, time).holder()
+        assert found is not None
+        assert (found.pid, found.what) == (os.getpid(), "a kit")
+        (tmp_path / "ledger").write_text(json.dumps({**own_identity()._asdict(), "start_time": 1, "what": "long ago"}))
+        assert lock(root, time).holder() == (None, None, None, None, None)
 
 
 def test_what_was_announced_is_taken_back(root: Root, time: Time, tmp_path: Path) -> None:
