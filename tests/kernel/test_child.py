@@ -233,6 +233,7 @@ def test_a_member_that_outlives_its_leader_counts_as_alive(start: Start) -> None
     one.go()
     assert one.wait(soon()) == Exited(0, None)
     assert group_alive(one.identity)
+    assert not group_alive(dataclasses.replace(one.identity, boot_id="another boot"))
     assert one.stop(5.0).confirmed
     assert not group_alive(one.identity)
 
@@ -327,6 +328,7 @@ def test_output_past_the_limit_stops_the_child(start: Start) -> None:
     one = start("yes", limit=100_000)
     one.go()
     refusal("child_failed", lambda: one.wait(soon()))
+    assert len(one.output) <= 100_000 + 65536, "the limit, and what one more read brought"
     assert not group_alive(one.identity)
 
 

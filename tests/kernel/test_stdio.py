@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from countermark.kernel import stdio
 from countermark.kernel.child import ProcessChild, ProcessRunner
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.reply import Nonsense, Response, classify, read_message
@@ -64,7 +65,7 @@ UNSUBMITTED: Final = (
     "both",
     "long_line",
     "lose",
-    "die_after",
+    "true_id",
     "twice",
 )
 
@@ -293,6 +294,31 @@ def test_a_child_that_hangs_in_the_handshake_is_an_error_without_effect(stage: S
     stage.clock.jump_when = lambda: len(stage.effects()) == 1
     refusal("child_failed", lambda: stage.call(session))
     assert stage.effects() == ["greeted"]
+
+
+class Chatterbox:
+    """A child that always has something to say, so that no read ever waits; the clock jumps while it talks."""
+
+    def __init__(self, clock: WatchfulClock) -> None:
+        self.reads = 0
+        self._clock = clock
+
+    def receive(self, deadline: float) -> bytes:
+        del deadline
+        self.reads += 1
+        if self.reads == 10:
+            self._clock.jump_when = lambda: True
+        return b'{"jsonrpc":"2.0","method":"notifications/message"}\n' * 3
+
+
+def test_endless_talk_cannot_outlast_the_deadline() -> None:
+    clock = WatchfulClock()
+    chatterbox = Chatterbox(clock)
+    lines = stdio._Lines(chatterbox, clock, 1000)  # type: ignore[arg-type]  # noqa: SLF001 - it only ever receives
+    deadline = clock.soon()
+    while isinstance(lines.next(deadline), bytes):
+        assert chatterbox.reads < 20, "still listening after the deadline"
+    assert chatterbox.reads == 10
 
 
 def test_a_line_may_be_as_long_as_the_limit_and_no_longer(stage: Stage) -> None:

@@ -112,10 +112,12 @@ def ask_first(answer: Answer, entry: Entry) -> None:
 
 
 def chatter(answer: Answer, _: Entry) -> None:
-    """Notify without end; the answer never comes."""
+    """Notify without end and faster than anybody reads; the answer never comes."""
     del answer
+    notification = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}}
+    many = (json.dumps(notification) + "\n") * 500
     while True:
-        say({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}})
+        shout(many)
 
 
 def notify_first(answer: Answer, entry: Entry) -> None:
