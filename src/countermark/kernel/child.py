@@ -8,7 +8,6 @@ runs. So no program runs that the ledger does not know.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import select
 import signal
@@ -84,7 +83,7 @@ class ProcessRunner:
         try:
             command = gate.resolved(argv)
             environment = gate.environment(env or {})
-            _hold(held)
+            process.hold(held)
             probe = process.reopen(held)
             return self._spawn(command, environment, cwd, probe, (held, *pass_fds))
         finally:
@@ -164,7 +163,7 @@ class ProcessChild:
         self._stdin: int | None = _unblocked(popen.stdin)
         self._stdout: int | None = _unblocked(popen.stdout)
         self._tail = Tail(_unblocked(popen.stderr), STDERR_KEPT)
-        self._pidfd = _pidfd(popen.pid)
+        self._pidfd = process.pidfd(popen.pid)
         self._identity = identity
 
     @property
@@ -388,23 +387,6 @@ def _ask(argv: tuple[str, ...]) -> str:
     return done.stdout.decode("utf-8", "replace")
 
 
-def _hold(descriptor: int) -> None:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise CountermarkError(
-            "resource_busy",
-            "A process of an earlier child is still alive: it holds the liveness lock.",
-            next_action="Wait for it to end, or end it, and try again.",
-        ) from error
-    except OSError as error:
-        raise CountermarkError(
-            "io_failed",
-            f"The liveness file cannot be locked: {error.strerror}.",
-            next_action="Keep the workspace on a local disk.",
-        ) from error
-
-
 def _signal_groups(rows: tuple[Row, ...], number: signal.Signals) -> None:
     for leader in {row.pgid for row in rows}:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -415,13 +397,6 @@ def _unblocked(stream: IO[bytes] | None) -> int:
     assert stream is not None  # noqa: S101 - all three were asked for
     os.set_blocking(stream.fileno(), False)
     return stream.fileno()
-
-
-def _pidfd(pid: int) -> int | None:
-    try:
-        return os.pidfd_open(pid)
-    except (AttributeError, OSError):
-        return None
 
 
 def _peek(popen: subprocess.Popen[bytes]) -> Exited | None:

@@ -128,6 +128,24 @@ def open_liveness(path: Path) -> int:
         ) from error
 
 
+def hold(descriptor: int) -> None:
+    """Lock a liveness file for a child to inherit; raise `resource_busy` while an earlier one's descendant lives."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise CountermarkError(
+            "resource_busy",
+            "A process of an earlier child is still alive: it holds the liveness lock.",
+            next_action="Wait for it to end, or end it, and try again.",
+        ) from error
+    except OSError as error:
+        raise CountermarkError(
+            "io_failed",
+            f"The liveness file cannot be locked: {error.strerror}.",
+            next_action="Keep the workspace on a local disk.",
+        ) from error
+
+
 def reopen(descriptor: int) -> int:
     """Open the file behind a descriptor once more, so that a lock on it can be tried independently."""
     if has_proc():
@@ -157,3 +175,11 @@ def _has_open(folder: Path, wanted: os.stat_result) -> bool:
         if (one.st_dev, one.st_ino) == (wanted.st_dev, wanted.st_ino):
             return True
     return False
+
+
+def pidfd(pid: int) -> int | None:
+    """Return a descriptor that becomes ready when a process ends, or None where the system has none."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None
