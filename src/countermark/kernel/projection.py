@@ -50,7 +50,7 @@ def sweep(workspace: Workspace, *, limit: int = 256) -> int:
 def write(workspace: Workspace, task_id: str) -> None:
     """Write the four files of an ended task; files that already have these bytes are left alone."""
     folder = f"{RUNS}/{task_id}"
-    workspace.make_dirs(folder)
+    workspace.files.make_dir(folder)
     for name, data in render(workspace, task_id).items():
         path = f"{folder}/{name}"
         if not workspace.files.exists(path):

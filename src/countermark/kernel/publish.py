@@ -183,13 +183,14 @@ def _exchange(workspace: Workspace, intent: Intent, name: str, old: str, new: st
     files, here, there = workspace.files, staged(intent, name), place(name)
     current = _revision(workspace, there, name)
     if current == new and (old != new or not files.exists(here)):
+        _look_again(workspace, name, here, there, old, new)
         return
     if current != old:
         raise _conflict(name, old, current)
     if old == ABSENT:
         parent = there.rpartition("/")[0]
         if parent and not files.exists(parent):
-            workspace.make_dirs(parent)
+            workspace.files.make_dir(parent)
         try:
             files.move_new(here, there)
         except CountermarkError as error:
@@ -201,6 +202,16 @@ def _exchange(workspace: Workspace, intent: Intent, name: str, old: str, new: st
     came_out = _revision(workspace, here, name)
     if came_out != old:
         files.exchange(here, there)
+        raise _conflict(name, old, came_out)
+
+
+def _look_again(workspace: Workspace, name: str, here: str, there: str, old: str, new: str) -> None:
+    """Look at what came out of an exchange whose process died before it could, and give an edit back its place."""
+    if old == ABSENT or not workspace.files.exists(here):
+        return
+    came_out = _revision(workspace, here, name)
+    if came_out not in (old, new):
+        workspace.files.exchange(here, there)
         raise _conflict(name, old, came_out)
 
 
@@ -243,8 +254,8 @@ def _completed(tx: Tx, workspace: Workspace, intent: Intent, revisions: Mapping[
     task.move(tx, intent.task, intent.epoch, path, "completed", body, executed=Executed.YES)
     tx.run("UPDATE artifacts SET state = 'published' WHERE task = ? AND epoch = ?", (intent.task, intent.epoch))
     tx.run(
-        "UPDATE attempts SET result = ?, ended_at = ? WHERE task = ? AND kind = 'publish' AND epoch = ?",
-        (compact({"revisions": dict(revisions)}), tx.now, intent.task, intent.epoch),
+        "UPDATE attempts SET result = ?, ended_at = ? WHERE task = ? AND kind = 'publish' AND ended_at IS NULL",
+        (compact({"revisions": dict(revisions)}), tx.now, intent.task),
     )
     fence.release(tx, intent.task, intent.plan.resources, revisions)
 
@@ -298,7 +309,7 @@ def restore_missing(workspace: Workspace, found: Task) -> tuple[str, ...]:
         if not files.exists(path):
             parent = path.rpartition("/")[0]
             if parent and not files.exists(parent):
-                workspace.make_dirs(parent)
+                workspace.files.make_dir(parent)
             workspace.store.copy_to(digest, files, path)
             restored.append(path)
         elif files.digest(path) != digest:

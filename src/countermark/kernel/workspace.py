@@ -188,10 +188,10 @@ class Workspace:
         """Return what an adapter may touch for one attempt; a staged one finds its stage made."""
         stage = publish.stage_of(intent.task, intent.epoch)
         if intent.effect.kind is EffectKind.STAGED:
-            self.make_dirs(stage)
+            self.files.make_dir(stage)
 
         def launch(argv: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Child:
-            self.make_dirs(stage)
+            self.files.make_dir(stage)
             return self._launch(intent, argv, cwd or self.path / stage, env)
 
         def save_handle(text: str) -> None:
@@ -231,23 +231,6 @@ class Workspace:
             return False
         self.files.remove(RESERVE)
         return True
-
-    def make_dirs(self, name: str) -> None:
-        """Make a folder and the ones above it, below the workspace."""
-        made = ""
-        for part in name.split("/"):
-            made = f"{made}/{part}" if made else part
-            if not self.files.exists(made):
-                with suppress(_Exists):
-                    self._make_dir(made)
-
-    def _make_dir(self, name: str) -> None:
-        try:
-            self.files.make_dir(name)
-        except CountermarkError as error:
-            if error.code == "output_exists":
-                raise _Exists from error
-            raise
 
     def store_file(self, name: str, digest: str) -> None:
         """Copy a file below the workspace into the store; raise `artifact_invalid` if it is not what was declared."""
@@ -292,11 +275,19 @@ class Workspace:
                 self.store_file(name, file.digest)
         self.ledger.apply(transition)
 
-    def move_stage(self, task_id: str, old: int, new: int) -> None:
-        """Hand a stage on to the epoch that took the task over."""
-        here, there = publish.stage_of(task_id, old), publish.stage_of(task_id, new)
-        if old != new and self.files.exists(here) and not self.files.exists(there):
-            self.files.move_new(here, there)
+    def move_stage(self, task_id: str, new: int) -> None:
+        """Hand the stage of a task's attempt on to the epoch that took it over.
+
+        It may be several epochs old: one that took over before may have died before it moved it.
+        """
+        first = self.ledger.read(lambda tx: task.attempt_epoch(tx, task_id))
+        there = publish.stage_of(task_id, new)
+        parent = there.rpartition("/")[0]
+        if not self.files.exists(parent) or self.files.exists(there):
+            return
+        made = [int(entry.name) for entry in self.files.listing(parent)]
+        if since := [epoch for epoch in made if first <= epoch < new]:
+            self.files.move_new(publish.stage_of(task_id, max(since)), there)
 
     # Children.
 
@@ -327,6 +318,13 @@ class Workspace:
         for child in children:
             child.stop(GRACE_SECONDS)
 
+    def end_children(self, task_id: str) -> None:
+        """Let go of what this thread started for a task: what still runs is stopped, nothing outlives its owner."""
+        with self._mutex:
+            children = self._children.pop(task_id, [])
+        for child in children:
+            child.close()
+
     def _stopping(self, intent: Intent) -> bool:
         row = self.ledger.read(lambda tx: tx.one("SELECT state, epoch FROM tasks WHERE id = ?", (intent.task,)))
         return row is None or row[0] == "cancel_requested" or row[1] != intent.epoch
@@ -345,7 +343,7 @@ class Workspace:
                 self._running[task_id] -= 1
                 if not self._running[task_id]:
                     del self._running[task_id]
-                    self._children.pop(task_id, None)
+            self.end_children(task_id)
 
     def is_running(self, task_id: str) -> bool:
         """Return whether a thread of this process works on a task."""
@@ -363,10 +361,6 @@ class Workspace:
     def confirm_cancel(self, found: Task) -> None:
         """Confirm a stop (see `cancel.confirm`)."""
         cancel.confirm(self, found)
-
-
-class _Exists(Exception):
-    """Another process made the folder first, which is what was wanted."""
 
 
 def _save_handle(tx: Tx, intent: Intent, text: str) -> None:

@@ -87,7 +87,7 @@ class VectorAdapter(Adapter):
         source = operation.input_of(intent.plan, operation.SOURCE)
         with Root(context.stage) as stage:
             context.store.copy_to(source.digest, stage, "source.svg")
-            parent(stage, place(intent.plan.resources[0]))
+            _make_parent(stage, place(intent.plan.resources[0]))
             with EngineRun(context, intent.runtime, self._seconds) as engine:
                 said = engine.call(
                     "import_svg",
@@ -110,7 +110,7 @@ class VectorAdapter(Adapter):
         planned = boards_for(document)
         with Root(context.stage) as stage:
             context.store.copy_to(ref.digest, stage, f"document{operation.SUFFIX}")
-            parent(stage, f"{folder}/board")
+            stage.make_dir(folder)
             with EngineRun(context, intent.runtime, self._seconds) as engine:
                 said = engine.call(
                     "render_kit",
@@ -189,8 +189,7 @@ def _board(board: PlannedBoard, output: str) -> dict[str, Any]:
 
 def _judged(engine: EngineRun, stage: Root, name: str, sha256: str, document: Document) -> None:
     """Draw the pictures that the originals are compared with, from the document as it is saved and opened again."""
-    if not stage.exists(JUDGED):
-        stage.make_dir(JUDGED)
+    stage.make_dir(JUDGED)
     boards = verification.judged_boards(document)
     if boards:
         drawn = [_board(board, f"{JUDGED}/{board.id}") for board in boards]
@@ -210,7 +209,7 @@ def _recolour(wanted: Bind | SetColour, intent: Intent, context: Context) -> Out
     data = native.dump(changed)
     target = place(intent.plan.resources[0])
     with Root(context.stage) as stage:
-        parent(stage, target)
+        _make_parent(stage, target)
         made = stage.create(target, data)
     return Outcome(files=(_document_file(intent, made, len(data)),), facts={"report": report.as_json()})
 
@@ -226,10 +225,7 @@ def import_facts(document: Document) -> dict[str, Any]:
     return {"losses": losses[:200], "lossesTotal": len(losses), "notesTotal": len(said.get("notes", []))}
 
 
-def parent(stage: Root, name: str) -> None:
-    """Make the folders above a staged file."""
-    made = ""
-    for part in name.split("/")[:-1]:
-        made = f"{made}/{part}" if made else part
-        if not stage.exists(made):
-            stage.make_dir(made)
+def _make_parent(stage: Root, name: str) -> None:
+    folder = name.rpartition("/")[0]
+    if folder:
+        stage.make_dir(folder)
