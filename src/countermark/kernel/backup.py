@@ -91,6 +91,13 @@ def backup(workspace: Workspace, target: str | os.PathLike[str]) -> Path:
     """
     path = Path(target).absolute()
     with Root(path.parent) as parent:
+        if parent.exists(path.name):
+            raise CountermarkError(
+                "output_exists",
+                f"{path} is there already; a backup goes into a folder of its own.",
+                next_action="Name a folder that does not exist yet.",
+                details={"path": str(path)},
+            )
         parent.make_dir(path.name)
     with Root(path) as files:
         workspace.ledger.copy_to(path / LEDGER)
@@ -115,7 +122,7 @@ def restore(folder: str | os.PathLike[str], source: str | os.PathLike[str]) -> P
     """
     home = Path(folder) / ".countermark"
     origin = Path(source) / LEDGER
-    _refuse_unsound(origin)
+    refuse_unsound(origin)
     with Root(home) as files, Root(source) as copy:
         parse_strict(copy.read(ASSETS, cap=1 << 30), what=ASSETS)
         kept = _free_name(files)
@@ -130,7 +137,8 @@ def restore(folder: str | os.PathLike[str], source: str | os.PathLike[str]) -> P
     return home / kept
 
 
-def _refuse_unsound(origin: Path) -> None:
+def refuse_unsound(origin: Path) -> None:
+    """Raise `not_found`, `workspace_newer` or `ledger_broken` unless this is a sound copy of a ledger."""
     if not origin.is_file():
         raise CountermarkError(
             "not_found", f"{origin.parent} holds no backup.", next_action="Name a folder made by `ledger backup`."
