@@ -57,6 +57,14 @@ def workspace_id(project: bytes) -> str:
     return str(table.get("id") or sha256_hex(project)[:16])
 
 
+def secrets(project: bytes) -> dict[str, str]:
+    """Return the references of the project file's `[secrets]` table by name; they name values, they hold none."""
+    table = _table(PROJECT_FILE, project).get("secrets", {})
+    if not isinstance(table, dict) or not all(isinstance(reference, str) for reference in table.values()):
+        raise _wrong(PROJECT_FILE, "secrets", "a table of references, each `env:NAME`, `file:PATH` or `keyring:NAME`")
+    return dict(table)
+
+
 def _table(where: str, data: bytes) -> dict[str, Any]:
     try:
         return tomllib.loads(data.decode("utf-8"))

@@ -1,0 +1,1 @@
+"""The faces of Countermark: the only place that wires domains to people and programs."""

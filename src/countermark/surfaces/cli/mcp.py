@@ -1,0 +1,20 @@
+"""`countermark mcp`: a domain's tools for an agent, over standard input and output."""
+
+from __future__ import annotations
+
+import click
+
+from countermark.surfaces.cli import opening
+from countermark.surfaces.cli.call import Answer, Call, command
+
+
+@command(example="mcp --tools vector")
+@click.option(
+    "--tools", "toolsets", multiple=True, default=("vector",), show_default=True, help="A domain. Repeatable."
+)
+@click.option("--grant", "grant_id", metavar="GRANT", help="The grant all calls act under; by default the workspace's.")
+def mcp(call: Call, toolsets: tuple[str, ...], grant_id: str | None) -> Answer | None:
+    """Serve the tools of a domain to an agent, over standard input and output."""
+    surface = opening.module("countermark.surfaces.mcp")
+    surface.serve(call.place(), toolsets=toolsets, grant=grant_id)
+    return None

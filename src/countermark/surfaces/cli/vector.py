@@ -1,0 +1,306 @@
+"""`countermark vector …`: brand documents, one command for each of the domain's public calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
+from typing import Any, Final
+
+import click
+
+from countermark.kernel import beneath, fence, journal, publish, task
+from countermark.kernel.perform import Performed
+from countermark.kernel.state import State
+from countermark.kernel.tool import task_data
+from countermark.kernel.workspace import Workspace
+from countermark.surfaces.cli import story
+from countermark.surfaces.cli.call import Answer, Call, command
+from countermark.surfaces.cli.carry import carry
+from countermark.surfaces.cli.terminal import columns, count, pairs, short
+from countermark.vector import proposal, recolour, tools
+from countermark.vector.kit import boards_for
+from countermark.vector.proposal import Open, Proposal
+
+Facts = dict[str, Any]
+Made = tuple[Performed, Facts]
+Rows = Sequence[dict[str, Any]]
+
+SHOWN: Final = 12
+"""Rows of a list that people see; `--json` has all of them."""
+
+_document = click.option("--document", metavar="NAME", help="The document; left out: the only one there is.")
+
+
+def _writing(function: Callable[..., Answer]) -> Callable[..., Answer]:
+    """Add what every write takes: grant, revision and key."""
+    for option in (
+        click.option("--key", metavar="KEY", help="Your idempotency key: said again, it answers the first result."),
+        click.option("--revision", metavar="REVISION", help="What this is made against; left out: what is there now."),
+        click.option("--grant", "grant_id", metavar="GRANT", help="The grant to act under; left out: the default one."),
+    ):
+        function = option(function)
+    return function
+
+
+@command(example="vector import logo.svg", dry_run=True)
+@click.argument("file")
+@click.option("--document", metavar="NAME", help="What the document is called; left out: as the file.")
+@_writing
+def import_svg(
+    call: Call, file: str, *, document: str | None, grant_id: str | None, revision: str | None, key: str | None
+) -> Answer:
+    """Import an SVG as a native document.
+
+    What could not be carried over is listed by name: nothing disappears silently.
+    """
+    with call.open(working=True) as workspace:
+        data = beneath.open_argument(file, workspace.settings.max_input_mib << 20)
+        more: dict[str, Any] = {"document": document, **({} if revision is None else {"revision": revision})}
+        source, acting = PurePath(file).name, grant_id or workspace.settings.grant
+        if call.dry_run:
+            return _would(workspace, proposal.propose_import(workspace, data, source, **more), acting, {}, [])
+        made = carry(workspace, lambda: tools.import_svg(workspace, data, source, grant=acting, key=key, **more))
+        losses = made[1].get("losses", [])
+        rows = [(one["name"], f"<{one['element']}>", one["path"], one["reason"]) for one in losses]
+        total = made[1].get("lossesTotal", 0)
+        lines = _list(f"not carried over ({total})", rows) if total else ["", "Everything in it was carried over."]
+        return _answer(workspace, made, f"Imported {source} as {{place}}.", lines)
+
+
+@command(example="vector read")
+@_document
+def read(call: Call, document: str | None) -> Answer:
+    """Show what a native document holds."""
+    with call.open() as workspace:
+        found = tools.read(workspace, document)
+    data = found.data
+    boards = [(str(one["id"]), one["name"], f"{one['width']:g} x {one['height']:g}") for one in data["artboards"]]
+    losses = [(one["name"], f"<{one['element']}>", one["path"], one["reason"]) for one in data["losses"]]
+    lines = pairs(
+        ("document", data["document"]),
+        ("title", data["title"]),
+        ("revision", short(data["revision"])),
+        ("objects", str(data["objects"])),
+    )
+    lines += [*_list("artboards", boards), *_swatches(data), *_list("not carried over", losses)]
+    return Answer(data, lines)
+
+
+@command(example="vector swatch bind primary '#1a6cff'", dry_run=True)
+@click.argument("name")
+@click.argument("colour")
+@click.option("--only", type=int, multiple=True, metavar="ID", help="Only this object. Repeatable.")
+@click.option("--leave", type=int, multiple=True, metavar="ID", help="All but this object. Repeatable.")
+@_document
+@_writing
+def bind(  # noqa: PLR0913 - what the call takes
+    call: Call,
+    name: str,
+    colour: str,
+    *,
+    only: tuple[int, ...],
+    leave: tuple[int, ...],
+    document: str | None,
+    grant_id: str | None,
+    revision: str | None,
+    key: str | None,
+) -> Answer:
+    """Bind the objects of a colour to a swatch.
+
+    What is bound follows the swatch from now on; other objects of the same colour stay unbound, and are listed.
+    """
+    chosen = only or None
+    with call.open(working=True) as workspace:
+        acting = grant_id or workspace.settings.grant
+        if call.dry_run:
+            wanted = proposal.propose_bind(workspace, name, colour, document=document, only=chosen, leave=leave)
+            opened = Open(workspace, document)
+            limits = {"only": set(only) if only else None, "leave": set(leave)}
+            report = recolour.bind(opened.document, name, colour, **limits)[1].as_json()  # type: ignore[arg-type]
+            return _would(workspace, wanted, acting, {"report": report}, _report(report, "bound"))
+        made = carry(
+            workspace,
+            lambda: tools.bind(
+                workspace,
+                name,
+                colour,
+                grant=acting,
+                document=document,
+                only=chosen,
+                leave=leave,
+                revision=revision,
+                key=key,
+            ),
+        )
+        report = made[1].get("report", {})
+        said = f"{name} is {report.get('colour', colour)}: {count(len(report.get('changed', ())), 'colour')} bound."
+        return _answer(workspace, made, said, _report(report, "bound"))
+
+
+@command(example="vector swatch set primary '#0057ff'", dry_run=True)
+@click.argument("name")
+@click.argument("colour")
+@_document
+@_writing
+def set_colour(
+    call: Call,
+    name: str,
+    colour: str,
+    *,
+    document: str | None,
+    grant_id: str | None,
+    revision: str | None,
+    key: str | None,
+) -> Answer:
+    """Give a swatch another colour; only what is bound to it changes.
+
+    Objects that look alike and are not bound are listed, untouched.
+    """
+    with call.open(working=True) as workspace:
+        acting = grant_id or workspace.settings.grant
+        if call.dry_run:
+            wanted = proposal.propose_colour(workspace, name, colour, document=document)
+            report = recolour.set_colour(Open(workspace, document).document, name, colour)[1].as_json()
+            return _would(workspace, wanted, acting, {"report": report}, _report(report, "changed"))
+        made = carry(
+            workspace,
+            lambda: tools.set_colour(
+                workspace, name, colour, grant=acting, document=document, revision=revision, key=key
+            ),
+        )
+        report = made[1].get("report", {})
+        said = f"{name} is {report.get('colour', colour)}: {count(len(report.get('changed', ())), 'colour')} changed."
+        return _answer(workspace, made, said, _report(report, "changed"))
+
+
+@command(example="vector swatch list")
+@_document
+def list_swatches(call: Call, document: str | None) -> Answer:
+    """List swatches, what is bound to them, and colours that are not bound."""
+    with call.open() as workspace:
+        data = tools.read(workspace, document).data
+    lines = _swatches(data)[1:] or ["No swatches, and no colours."]
+    return Answer({name: data[name] for name in ("document", "revision", "swatches", "colours")}, lines)
+
+
+@command(example="vector kit", dry_run=True)
+@click.option("--folder", default=proposal.KIT, show_default=True, help="Where the kit goes, in the workspace.")
+@click.option(
+    "--accept-loss",
+    "accept_loss",
+    multiple=True,
+    metavar="NAME",
+    help="A loss of the import that a person answers for; the kit then waits for their acceptance. Repeatable.",
+)
+@_document
+@_writing
+def kit(
+    call: Call,
+    *,
+    folder: str,
+    accept_loss: tuple[str, ...],
+    document: str | None,
+    grant_id: str | None,
+    revision: str | None,
+    key: str | None,
+) -> Answer:
+    """Export every artboard, each checked by another engine.
+
+    Boards that nothing concerned come out byte-equal, and it says so. A folder that a person changed is left as it is.
+    """
+    with call.open(working=True) as workspace:
+        acting = grant_id or workspace.settings.grant
+        common: dict[str, Any] = {"document": document, "folder": folder, "accept_loss": accept_loss}
+        common["revision"] = revision
+        if call.dry_run:
+            wanted = proposal.propose_kit(workspace, **common)
+            boards = [(one.id, _formats(one.files)) for one in boards_for(Open(workspace, document).document)]
+            return _would(workspace, wanted, acting, {"boards": [name for name, _ in boards]}, _list("boards", boards))
+        made = carry(workspace, lambda: tools.export(workspace, grant=acting, key=key, **common))
+        boards_made: Rows = made[1]["boards"]
+        counted = {status: sum(one["status"] == status for one in boards_made) for status in _STATUSES}
+        said = ", ".join(f"{number} {status}" for status, number in counted.items() if number)
+        rows = [(one["id"], one["status"], _formats(one["files"])) for one in boards_made]
+        lines = ["", "boards", *(f"  {line}" for line in columns(rows))]
+        verify = f"countermark receipt verify {made[1]['folder']}/"
+        return _answer(workspace, made, f"{count(len(boards_made), 'board')} in {{place}}/: {said}.", lines, verify)
+
+
+_STATUSES: Final = ("new", "changed", "byte-equal")
+
+
+def _answer(workspace: Workspace, made: Made, said: str, lines: Sequence[str], following: str = "") -> Answer:
+    """Tell what a write did: the sentence, what belongs to it, its checks, and its receipt."""
+    done, facts = made
+    found = workspace.ledger.read(lambda tx: task.load(tx, done.task))
+    events = workspace.ledger.events(task=done.task)
+    place = story.place(found.plan.resources[0])
+    waits = done.state is State.REVIEW_READY
+    first = said.replace("{place}", place)
+    if done.repeated:
+        back = f" Missing files came back from the store: {', '.join(done.restored)}." if done.restored else ""
+        first = f"Done before; this is its first result, and nothing was done again.{back} {first}"
+    data = {
+        **task_data(done),
+        **facts,
+        "place": place,
+        "revision": publish.observe(workspace, found.plan.resources[0]),
+        "authorizationRef": found.grant,
+        "next": story.next_step(found, events),
+    }
+    seen = next((story.seen(event.body) for event in reversed(events) if "verdicts" in event.body), "")
+    after = pairs(
+        ("checked", seen),
+        ("allowed by", f"grant {found.grant}"),
+        ("task", f"{done.task}, {found.state}{': it waits for a person' if waits else ''}"),
+        ("next", str(data["next"]) if waits else ""),
+        ("receipt", "" if waits else following or f"countermark receipt show {done.task}"),
+    )
+    return Answer(data, [first, *lines, "", *after])
+
+
+def _would(workspace: Workspace, wanted: Proposal, acting: str, facts: Facts, lines: Sequence[str]) -> Answer:
+    """Tell what would be done; raise where the plan, the grant or the fence would refuse it."""
+    plan = wanted.plan
+    workspace.adapter(plan.adapter).validate(plan)
+    journal.permit(workspace, plan, acting)
+    for name in plan.resources:
+        known = workspace.ledger.read(lambda tx, name=name: fence.load(tx, name))  # type: ignore[misc]
+        fence.check(name, known, wanted.revision, publish.observe(workspace, name), "")
+    on = ", ".join(map(story.place, plan.resources))
+    data = {"operation": plan.operation, "resources": list(plan.resources), "revision": wanted.revision, **facts}
+    return Answer(data, [f"Would do {plan.operation} on {on} under grant {acting}; nothing was done.", *lines])
+
+
+def _formats(files: Sequence[str]) -> str:
+    return ", ".join(name.rpartition(".")[2] for name in files)
+
+
+def _report(report: Facts, title: str) -> list[str]:
+    if not report:
+        return []
+    alike = _list("look alike, not bound, untouched", _uses(report["lookalikes"]))
+    return [*_list(title, _uses(report["changed"])), *alike]
+
+
+def _uses(uses: Rows) -> list[tuple[str, ...]]:
+    return [(f"#{one['object_id']}", str(one["name"]), str(one["place"]), str(one["colour"])) for one in uses]
+
+
+def _swatches(data: Facts) -> list[str]:
+    bound = [
+        (one["name"], str(one["colour"]), count(len(one["consumers"]), "colour") + " bound") for one in data["swatches"]
+    ]
+    free = [
+        (one["colour"], ", ".join(f"#{use['object']} {use['name']} {use['place']}" for use in one["objects"][:3]))
+        for one in data["colours"]
+    ]
+    return [*_list("swatches", bound), *_list("colours that are not bound", free)]
+
+
+def _list(title: str, rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return an indented list under a title, its first rows only; nothing for an empty one."""
+    if not rows:
+        return []
+    more = [f"  and {len(rows) - SHOWN} more: see --json"] if len(rows) > SHOWN else []
+    return ["", title, *(f"  {line}" for line in columns(rows[:SHOWN])), *more]

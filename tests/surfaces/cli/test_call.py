@@ -1,0 +1,58 @@
+"""Which workspace a command works on."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from countermark.surfaces.cli import opening
+from countermark.surfaces.cli.program import run
+
+from .conftest import Desk
+
+
+@pytest.mark.promise("cli.workspace.upward")
+def test_the_nearest_workspace_upward_is_meant(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = desk.space_path / "a" / "b"
+    inner.mkdir(parents=True)
+    monkeypatch.chdir(inner)
+    assert opening.find(None) == desk.space_path
+
+
+def test_a_named_folder_comes_before_the_environment_and_that_before_the_current_one(
+    desk: Desk, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    assert run(["init", str(other)]) == 0
+    named = desk("grant", "list", "--json", "--workspace", str(other), env={"COUNTERMARK_WORKSPACE": "/nowhere"})
+    assert [one["id"] for one in named.data["grants"]] == ["default"]
+    by_environment = desk("grant", "list", "--json", env={"COUNTERMARK_WORKSPACE": str(other)})
+    assert len(by_environment.data["grants"]) == 1
+    assert len(desk("grant", "list", "--json").data["grants"]) == 3
+
+
+@pytest.mark.parametrize("place", ["nowhere", "file", "world"])
+def test_a_named_folder_that_is_no_workspace_is_not_searched_upward(desk: Desk, place: str) -> None:
+    (desk.space_path / "file").write_text("")
+    shutil.copytree(desk.folder / "world", desk.space_path / "world")
+    said = desk("task", "list", "--json", "--workspace", place)
+    assert (said.status, said.error["code"]) == (3, "workspace_missing")
+
+
+def test_outside_any_workspace_the_next_step_is_to_make_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("COUNTERMARK_WORKSPACE", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert run(["task", "list"]) == 3
+    assert "countermark init DIR" in capsys.readouterr().err
+
+
+def test_a_flag_counts_before_and_after_the_command(desk: Desk) -> None:
+    assert (
+        desk("--json", "task", "list").data
+        == desk("task", "--json", "list").data
+        == desk("task", "list", "--json").data
+    )
