@@ -28,10 +28,10 @@ def settle(workspace: Workspace, task_id: str) -> bool:
     Leaves a task alone whose runner, or any process that runner started for it, may still live.
     """
     found = workspace.ledger.read(lambda tx: task.load(tx, task_id))
-    if found.ended or _waits_for_person(workspace, found):
+    if found.ended or (_waits_for_person(workspace, found) and not _holds_any(workspace, found)):
         return True
-    if not can_take(workspace, found):
-        return False
+    if found.state in (State.PLANNED, State.BLOCKED) or not can_take(workspace, found):
+        return False  # those two have begun nothing and wait for a person or a caller
     try:
         _go_on(workspace, take(workspace, found))
     except CountermarkError as error:
@@ -63,7 +63,6 @@ def take(workspace: Workspace, found: Task) -> Task:
         names = [name for name in found.plan.resources if _holds(tx, name, found.id)]
         epoch = fence.renew(tx, found.id, names, found.epoch)
         tx.run("UPDATE tasks SET epoch = ?, runner = ? WHERE id = ?", (epoch, workspace.runner_text, found.id))
-        tx.run("UPDATE attempts SET epoch = ? WHERE task = ? AND ended_at IS NULL", (epoch, found.id))
         tx.run(
             "UPDATE artifacts SET epoch = ? WHERE task = ? AND epoch = ? AND state = 'staged'",
             (epoch, found.id, found.epoch),
@@ -73,13 +72,17 @@ def take(workspace: Workspace, found: Task) -> Task:
         return epoch
 
     epoch = workspace.ledger.apply(transition)
-    workspace.move_stage(found.id, found.epoch, epoch)
+    workspace.move_stage(found.id, epoch)
     return replace(found, epoch=epoch, runner=workspace.runner_text)
 
 
 def _holds(tx: Tx, name: str, task_id: str) -> bool:
     known = fence.load(tx, name)
     return known is not None and known.holder == task_id
+
+
+def _holds_any(workspace: Workspace, found: Task) -> bool:
+    return workspace.ledger.read(lambda tx: any(_holds(tx, name, found.id) for name in found.plan.resources))
 
 
 def _go_on(workspace: Workspace, found: Task) -> None:
@@ -95,12 +98,13 @@ def _go_on(workspace: Workspace, found: Task) -> None:
             wanted = _publish_intent(workspace, found)
             if wanted is not None:
                 publish.publish(workspace, intent, wanted)
+            else:  # an acceptance took the lease and died before it said so: the task waits as before
+                workspace.ledger.apply(lambda tx: fence.release(tx, found.id, found.plan.resources))
         elif found.state is State.READY:
             chain = workspace.ledger.read(lambda tx: grant.load_chain(tx, found.grant))
             perform.again(workspace, intent, chain, {"attempt": intent.attempt}, ready=True)
         elif found.state is State.CANCEL_REQUESTED:
             workspace.confirm_cancel(found)
-        # `planned` and `blocked` have begun nothing and wait for a person or a caller.
 
 
 def _interrupted(workspace: Workspace, intent: Intent) -> None:

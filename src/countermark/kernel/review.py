@@ -58,10 +58,12 @@ def accept(workspace: Workspace, task_id: str, evidence: str, *, by: str = UNPRO
 
     def retake(tx: Tx) -> int:
         epoch = fence.acquire(tx, found.id, found.expected, observed)
-        tx.run(
+        changed = tx.run(
             "UPDATE tasks SET epoch = ?, runner = ? WHERE id = ? AND state = 'review_ready' AND epoch = ?",
             (epoch, workspace.runner_text, found.id, found.epoch),
         )
+        if changed != 1:
+            raise fence.stale(found.id)
         tx.run("UPDATE artifacts SET epoch = ? WHERE task = ? AND epoch = ?", (epoch, found.id, found.epoch))
         tx.event(found.id, "retaken", {"epoch": epoch, "from": found.epoch})
         return epoch
@@ -74,7 +76,7 @@ def accept(workspace: Workspace, task_id: str, evidence: str, *, by: str = UNPRO
         sentence, details = error.sentence, error.details
         workspace.ledger.apply(lambda tx: _reject(tx, workspace, found, "stale_evidence", sentence, details))
         raise perform.ending(workspace, workspace.ledger.read(lambda tx: task.load(tx, task_id))) from error
-    workspace.move_stage(found.id, found.epoch, epoch)
+    workspace.move_stage(found.id, epoch)
     intent = perform.intent_of(workspace, workspace.ledger.read(lambda tx: task.load(tx, task_id)))
     wanted = publish.targets(workspace, intent)
 

@@ -89,6 +89,13 @@ def attempts(tx: Tx, task_id: str) -> int:
     return int(row[0]) if row else 0
 
 
+def attempt_epoch(tx: Tx, task_id: str) -> int:
+    """Return the epoch under which a task's newest effect attempt began; later ones took it over."""
+    sql = "SELECT epoch FROM attempts WHERE task = ? AND kind = 'effect' ORDER BY n DESC LIMIT 1"
+    row = tx.one(sql, (task_id,))
+    return int(row[0]) if row else 1
+
+
 def last_attempt(tx: Tx, task_id: str) -> tuple[int, str, dict[str, Any], dict[str, Any] | None, str | None]:
     """Return the newest attempt: its number, kind, intent, result and handle."""
     row = tx.one(
