@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from countermark.kernel import fence, grant, once, proof, publish, task
 from countermark.kernel.adapter import Adapter, Effect, Finding, Intent, Outcome, Reply, StagedFile
 from countermark.kernel.canon import ABSENT
-from countermark.kernel.errors import CountermarkError
+from countermark.kernel.errors import CountermarkError, Ending
 from countermark.kernel.ledger import Tx, compact
 from countermark.kernel.plan import Plan, plan_digest
 from countermark.kernel.recovery import EffectClass, EffectKind, Executed, Step, decide
@@ -59,8 +59,8 @@ def perform(
     """Do a plan once, or answer what it did.
 
     `revision` is what the caller saw: one token for a single resource, or one per resource. Without `key` one is
-    derived from the plan and what it stands on. `deadline` is in milliseconds since the Unix epoch. Returns for `completed` and
-    `review_ready`; raises the task's own code for every other ending, with `task` in the details.
+    derived from the plan and what it stands on. `deadline` is in milliseconds since the Unix epoch; `supersedes` names a
+    waiting task that this one revises. Returns for `completed` and `review_ready`; raises the task's own code for every other ending, with `task` in the details.
     """
     ask, adapter = _prepare(workspace, plan, grant_id, revision, key, deadline, supersedes)
     decision = workspace.ledger.apply(lambda tx: once.admit(tx, ask))
@@ -82,6 +82,7 @@ def perform(
         expected=ask.expected,
         runtime=ask.runtime,
         grant=decision.chain[0].wire(),
+        deadline=deadline,
     )
     return run(workspace, intent)
 
@@ -145,6 +146,7 @@ def _prepare(
         asked_at=asked_at,
         deadline=deadline,
         supersedes=supersedes,
+        keyid=workspace.keys.current_id() if supersedes else "",
     )
     return ask, adapter
 
@@ -256,9 +258,14 @@ def unsettled(found: Task) -> CountermarkError:
 
 
 def run(workspace: Workspace, intent: Intent) -> Performed:
-    """Do an admitted attempt and everything after it."""
+    """Do an admitted attempt and everything after it; an attempt that was overtaken changes no state."""
     with workspace.running(intent.task):
-        return _run(workspace, intent)
+        try:
+            return _run(workspace, intent)
+        except CountermarkError as error:
+            if error.code != "stale_epoch":
+                raise
+            return _late(workspace, intent)
 
 
 def _run(workspace: Workspace, intent: Intent) -> Performed:
@@ -361,7 +368,11 @@ def _late(workspace: Workspace, intent: Intent) -> Performed:
 def reconcile(workspace: Workspace, intent: Intent) -> Performed:
     """Look at the artefact itself and do the one thing recovery allows (design §4, effect classes)."""
     adapter = workspace.adapter(intent.plan.adapter)
-    finding = look(workspace, adapter, intent)
+    workspace.end_children(intent.task)  # looking is worth nothing while something may still do the work
+    if workspace.children_alive(intent.task):
+        finding = Finding(Executed.UNKNOWN, {"children": "something that was started for this still runs"})
+    else:
+        finding = look(workspace, adapter, intent)
     chain, tried = workspace.ledger.read(
         lambda tx: (grant.load_chain(tx, str(intent.grant["id"])), task.attempts(tx, intent.task))
     )
@@ -435,6 +446,7 @@ def again(
     path = (State.READY, State.RUNNING) if ready else (State.RECONCILING, State.READY, State.RUNNING)
 
     def transition(tx: Tx) -> tuple[int, int]:
+        once.in_time(tx, intent.deadline)
         grant.permit(chain, intent.effect.word, intent.plan.resources, {"attempts": 1}, tx.now)
         task.move(tx, intent.task, intent.epoch, path, "again", evidence, executed=Executed.UNKNOWN)
         return once.begin_again(tx, intent.task, chain, intent.plan.resources, intent.epoch, workspace.runner_text)
@@ -442,7 +454,8 @@ def again(
     try:
         number, epoch = workspace.ledger.apply(transition)
     except CountermarkError as error:
-        if error.ending.name != "REFUSED" or error.code == "stale_epoch":
+        gone = error.ending is Ending.REFUSED or error.code == "deadline_exceeded"
+        if not gone or error.code == "stale_epoch":
             raise
         return _give_up(workspace, intent, error, path[0], evidence)
     return run(workspace, replace(intent, attempt=number, epoch=epoch, handle=None))
@@ -654,6 +667,7 @@ def intent_of(workspace: Workspace, found: Task) -> Intent:
         expected=found.expected,
         runtime=found.runtime,
         grant=acting,
+        deadline=found.deadline,
         handle=handle,
     )
 

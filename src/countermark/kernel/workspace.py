@@ -314,7 +314,7 @@ class Workspace:
     def stop_children(self, task_id: str) -> None:
         """Stop what this process started for a task: TERM, then KILL."""
         with self._mutex:
-            children = self._children.pop(task_id, [])
+            children = list(self._children.get(task_id, ()))
         for child in children:
             child.stop(GRACE_SECONDS)
 
