@@ -14,7 +14,8 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal
 
@@ -27,6 +28,7 @@ from countermark.kernel.adapter import (
     Outcome,
     Reply,
     StagedFile,
+    Stopped,
     Verification,
 )
 from countermark.kernel.canon import ABSENT, sha256_hex
@@ -46,6 +48,7 @@ Fault = Literal[
     "raise",  # breaks like a defect would, after the work
     "partial",  # leaves half of its files, and the reply is lost
     "lie",  # declares other bytes than it made
+    "leave",  # leaves a child and its descendant running, in a session of its own, and is killed
     "die",  # does nothing and is killed
     "die-after",  # works and is killed before it can say so
 ]
@@ -58,13 +61,34 @@ FAULTS: Final[tuple[Fault, ...]] = (
     "raise",
     "partial",
     "lie",
+    "leave",
     "die",
     "die-after",
 )
 
+Break = Literal[
+    "die",  # killed before it did anything
+    "die-after",  # killed when it had done it
+    "raise",  # breaks like a defect would
+    "refuse",  # says that it cannot be done now
+    "hang",  # waits for a signal for ever
+]
+
 MAKER: Final = Engine("scripted maker", sha256_hex(b"scripted maker"))
 OBSERVER: Final = Engine("scripted observer", sha256_hex(b"scripted observer"))
 IDENTITY: Final = RuntimeIdentity("scripted", "1", MAKER.digest)
+_LEFT: Final = """
+import os, signal, sys
+signal.alarm(60)
+pid = os.fork()
+if not pid:
+    os.setsid()
+    signal.alarm(60)
+else:
+    print(os.getpid(), pid, flush=True)
+while True:
+    signal.pause()
+"""
 _CHILD: Final = "import os, sys; open(sys.argv[1], 'w').write(sys.argv[2]); print('done')"
 
 
@@ -110,7 +134,7 @@ class ScriptedAdapter(Adapter):
 
     A plan's payload: `text` is what a staged effect writes; `folder: true` makes its resource a folder of two files;
     `child: true` has a child process write it; `verdict` sets the status its check reports; `observer: "maker"` lets
-    the maker check its own work.
+    the maker check its own work. `breaks` says of other operations (`reconcile`, `verify`, `cancel`) how they break.
     """
 
     name = "scripted"
@@ -122,9 +146,11 @@ class ScriptedAdapter(Adapter):
         *,
         effect_class: EffectClass = EffectClass.IDEMPOTENT_WRITE,
         reversible: bool = True,
+        breaks: Mapping[str, Break] | None = None,
     ) -> None:
         """Take the world, what each key's attempts do, and how the effects behave when they are done again."""
         self.world = world
+        self.breaks = dict(breaks or {})
         self.script = dict(script or {})
         self.calls: list[tuple[str, str]] = []
         kinds = {"test.staged": EffectKind.STAGED, "test.direct": EffectKind.DIRECT, "test.read": EffectKind.DIRECT}
@@ -153,6 +179,11 @@ class ScriptedAdapter(Adapter):
         fault = self._fault(intent)
         if fault == "die":
             os.kill(os.getpid(), signal.SIGKILL)
+        if fault == "leave":
+            child = context.launch([sys.executable, "-I", "-S", "-c", _LEFT])
+            said = child.receive(context.clock.monotonic() + 30)
+            (self.world.folder / "left.txt").write_bytes(b"" if isinstance(said, Expired) else said)
+            os.kill(os.getpid(), signal.SIGKILL)
         if fault == "nothing":
             return Outcome.unknown("The reply was lost.")
         if fault == "fail":
@@ -176,6 +207,16 @@ class ScriptedAdapter(Adapter):
     def reconcile(self, intent: Intent, context: Context) -> Finding:
         """Look at the world, or at the stage: the artefact itself, never a record of it."""
         self.calls.append(("reconcile", intent.key))
+        with self._breaking("reconcile"):
+            return self._look(intent, context)
+
+    def cancel(self, intent: Intent, context: Context) -> Stopped:
+        """Look, and say whether it happened."""
+        self.calls.append(("cancel", intent.key))
+        with self._breaking("cancel"):
+            return super().cancel(intent, context)
+
+    def _look(self, intent: Intent, context: Context) -> Finding:
         if intent.effect.kind is EffectKind.STAGED:
             marker = context.stage / "done.json"
             if not marker.exists():
@@ -192,6 +233,26 @@ class ScriptedAdapter(Adapter):
         """Report the one check as the plan wants it."""
         del context
         self.calls.append(("verify", intent.key))
+        with self._breaking("verify"):
+            return self._check(intent, outcome)
+
+    @contextmanager
+    def _breaking(self, operation: str) -> Iterator[None]:
+        way = self.breaks.get(operation)
+        if way == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if way == "hang":
+            signal.pause()
+        if way == "refuse":
+            raise CountermarkError("io_failed", f"The world is out of reach for {operation}.", next_action="Wait.")
+        yield
+        if way == "die-after":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if way == "raise":
+            message = f"a defect in {operation}"
+            raise RuntimeError(message)
+
+    def _check(self, intent: Intent, outcome: Outcome) -> Verification:
         payload = intent.plan.payload
         status = Status(payload.get("verdict", "passed"))
         observer = MAKER if payload.get("observer") == "maker" else OBSERVER

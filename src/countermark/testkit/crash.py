@@ -1,144 +1,427 @@
-"""Kill a real process at every named point, and see what a new one makes of it.
+"""Kill or stop real processes at named points, and see what a new one makes of what they left.
 
-    python -m countermark.testkit.crash WORKSPACE WORLD SOCKET [--kill-at N] [--seed S]
+    with Victims() as victims:
+        ended = victims.run(Victim(space, world, steps=(Step("perform", "k", "test.direct", "world:a"),), kill=At(17)))
+        ended.signal, ended.said
 
-A victim performs a fixed list of operations in a workspace and prints a line for each receipt it was given. With
-`--kill-at N` it gets SIGKILL at the N-th named point it passes. Run again without it, it is the new process: it settles
-what was left, repeats every operation with the same keys, and prints the same lines. `Trial` drives both and checks
-what must hold: no effect twice by the witness, no acknowledged receipt lost or changed, a sound ledger.
+`Victims` is one process that has everything imported and forks a victim for each run, so that a trial costs what its
+work costs and not a start of Python. A victim opens the workspace, takes its steps in order and says one line for each:
+the key, the task and the SHA-256 of the receipt it was given, or the key and the code it was refused with. At the
+chosen point it gets SIGKILL, or SIGSTOP until `resume`. `Trial` drives a victim and the process after it through
+OPERATIONS and checks what must hold: no effect twice by the witness, no acknowledged receipt lost or changed, a sound
+ledger.
 """
 
 from __future__ import annotations
 
-import argparse
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass, field
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Final
+from types import TracebackType
+from typing import Any, Final, Self
 
-from countermark.kernel import backup, grant, points, publish
+from countermark.kernel import backup, cancel, grant, points, publish, restart, review, task
 from countermark.kernel.canon import sha256_hex
+from countermark.kernel.errors import CountermarkError
 from countermark.kernel.ledger import Tx
 from countermark.kernel.plan import Plan
+from countermark.kernel.recovery import EffectClass, Executed
+from countermark.kernel.task import Task
 from countermark.kernel.workspace import Workspace
 from countermark.testkit.adapter import ScriptedAdapter, World
 from countermark.testkit.witness import effects
 
 GRANT: Final = "crash-test"
-OPERATIONS: Final[tuple[tuple[str, str, str, dict[str, object]], ...]] = (
-    ("direct-1", "test.direct", "world:one", {}),
-    ("file-1", "test.staged", "file:doc.txt", {"text": "first"}),
-    ("file-2", "test.staged", "file:doc.txt", {"text": "second"}),
-    ("folder-1", "test.staged", "file:kit", {"text": "one", "folder": True}),
-    ("folder-2", "test.staged", "file:kit", {"text": "two", "folder": True}),
-    ("child-1", "test.staged", "file:made/by-child.txt", {"text": "child", "child": True}),
-    ("direct-2", "test.direct", "world:one", {}),
+CAREFUL: Final = "crash-test-careful"
+"""Like GRANT, and a person has to accept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing a victim does.
+
+    `do` is `perform`; `settle` (everything that was left); `accept`, `unblock` or `cancel` (the newest task);
+    `takeover` (the newest task, without the proof that its runner is gone: as if that proof had been wrong); or `write`
+    (be the person who edits the file that `resource` names).
+    """
+
+    do: str
+    key: str = ""
+    word: str = ""
+    resource: str = ""
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    revision: str = ""
+    grant: str = GRANT
+
+
+OPERATIONS: Final[tuple[Step, ...]] = (
+    Step("settle"),
+    Step("perform", "direct-1", "test.direct", "world:one"),
+    Step("perform", "file-1", "test.staged", "file:doc.txt", {"text": "first"}),
+    Step("perform", "file-2", "test.staged", "file:doc.txt", {"text": "second"}),
+    Step("perform", "folder-1", "test.staged", "file:kit", {"text": "one", "folder": True}),
+    Step("perform", "folder-2", "test.staged", "file:kit", {"text": "two", "folder": True}),
+    Step("perform", "child-1", "test.staged", "file:made/by-child.txt", {"text": "child", "child": True}),
+    Step("perform", "direct-2", "test.direct", "world:one"),
 )
+KEYS: Final = tuple(step.key for step in OPERATIONS if step.key)
 
 
-def plan(word: str, resource: str, payload: dict[str, object]) -> Plan:
-    """Return the plan of one operation."""
-    return Plan("scripted", word, word, (resource,), payload)
+@dataclass(frozen=True, slots=True)
+class At:
+    """Where it happens: the `number`-th point that is passed, counted among those named `point`, or among all."""
+
+    number: int
+    point: str = ""
 
 
-def allow(workspace: Workspace) -> None:
-    """Issue the grant under which the operations run."""
+@dataclass(frozen=True, slots=True)
+class Victim:
+    """One process: its workspace and world, what it does, how its adapter behaves, and where it is killed or stopped.
 
-    def issue(tx: Tx) -> None:
-        terms = grant.Terms(("test",), ("",))
-        grant.issue(tx, grant.Grant(GRANT, None, (), "test kit", "test kit", terms, tx.now))
+    `script` and `breaks` are those of `ScriptedAdapter`. `record` names a file for the points that were passed. `edit`
+    writes a file of the workspace at a point: (path, text) at `edit_at`, the person whose edit comes in that instant.
+    """
 
-    workspace.ledger.apply(issue)
+    space: Path
+    world: Path
+    socket: Path | None = None
+    steps: tuple[Step, ...] = OPERATIONS
+    script: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    breaks: Mapping[str, str] = field(default_factory=dict)
+    effect_class: EffectClass = EffectClass.IDEMPOTENT_WRITE
+    kill: At | None = None
+    stop: At | None = None
+    record: Path | None = None
+    edit: tuple[str, str] | None = None
+    edit_at: At | None = None
+
+    def wire(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return json.loads(json.dumps(asdict(self), default=str))  # type: ignore[no-any-return]
+
+    @classmethod
+    def read(cls, wire: Mapping[str, Any]) -> Victim:
+        """Return the victim that `wire` wrote."""
+        places = {name: Path(wire[name]) if wire[name] else None for name in ("space", "world", "socket", "record")}
+        at = {name: At(**wire[name]) if wire[name] else None for name in ("kill", "stop", "edit_at")}
+        steps = tuple(Step(**step) for step in wire["steps"])
+        rest = {"steps": steps, "effect_class": EffectClass(wire["effect_class"])}
+        return cls(**{**wire, **places, **at, **rest})
 
 
-def act(workspace: Workspace, adapter: ScriptedAdapter) -> None:
-    """Settle, then perform every operation once, and print what was acknowledged."""
-    workspace.settle_all()
-    for key, word, resource, payload in OPERATIONS:
-        seen = adapter.observe(resource)
-        revision = seen if seen is not None else publish.observe(workspace, resource)
-        done = workspace.perform(plan(word, resource, payload), grant=GRANT, revision=revision, key=key)
-        sys.stdout.write(f"{key} {done.task} {sha256_hex(done.receipt())}\n")
-        sys.stdout.flush()
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a victim ended or where it stands: a stopped one has `pid` and waits for `Victims.resume`.
+
+    `said` are its lines so far, `trouble` what it wrote to standard error.
+    """
+
+    pid: int
+    stopped: bool
+    code: int | None
+    signal: int | None
+    said: tuple[str, ...]
+    trouble: str
 
 
-def main() -> None:
-    """Be the victim, or the process that comes after it."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("workspace", type=Path)
-    parser.add_argument("world", type=Path)
-    parser.add_argument("socket", type=Path)
-    parser.add_argument("--kill-at", type=int, default=0)
-    parser.add_argument("--points", type=Path)
-    options = parser.parse_args()
-    passed: list[str] = []
+class Victims:
+    """The process that forks victims, for the length of a block; one victim runs at a time, others may be stopped."""
 
-    def hook(name: str) -> None:
-        passed.append(name)
-        if len(passed) == options.kill_at:
-            os.kill(os.getpid(), signal.SIGKILL)
+    def __init__(self) -> None:
+        """Not started yet."""
+        self._process: subprocess.Popen[str] | None = None
 
-    points.install(hook)
-    adapter = ScriptedAdapter(World(options.world, options.socket))
-    with Workspace(options.workspace, adapters=[adapter]) as workspace:
-        act(workspace, adapter)
-    if options.points:
-        options.points.write_text("\n".join(passed) + "\n", "utf-8")
+    def __enter__(self) -> Self:
+        """Start it."""
+        source = str(Path(__file__).resolve().parents[2])
+        path = os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", __spec__.name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End it, and with it every stopped victim."""
+        assert self._process is not None  # noqa: S101 - started on entry
+        with self._process as process:
+            assert process.stdin is not None  # noqa: S101 - asked for
+            process.stdin.close()
+            process.wait()
+
+    def run(self, victim: Victim) -> Ended:
+        """Run a victim until it ends or stops."""
+        return self._ask({"run": victim.wire()})
+
+    def resume(self, pid: int) -> Ended:
+        """Let a stopped victim go on until it ends."""
+        return self._ask({"resume": pid})
+
+    def kill(self, pid: int) -> Ended:
+        """Kill a stopped victim."""
+        return self._ask({"kill": pid})
+
+    def _ask(self, request: dict[str, Any]) -> Ended:
+        process = self._process
+        assert process is not None and process.stdin is not None and process.stdout is not None  # noqa: S101, PT018
+        process.stdin.write(json.dumps(request) + "\n")
+        process.stdin.flush()
+        answer = json.loads(process.stdout.readline() or "null")
+        if answer is None:
+            message = "the process that forks victims has ended"
+            raise OSError(message)
+        return Ended(**{**answer, "said": tuple(answer["said"])})
 
 
 @dataclass
 class Trial:
-    """One workspace with its world and witness, for one victim and the process after it."""
+    """One workspace with its world and witness, for one victim and the processes after it."""
 
     folder: Path
     socket: Path
     witness_file: Path
+    victims: Victims
     acknowledged: dict[str, str] = field(default_factory=dict)
 
-    def prepare(self) -> None:
-        """Make the workspace and the world."""
+    @property
+    def space(self) -> Path:
+        """The workspace."""
+        return self.folder / "space"
+
+    def prepare(self, template: Path | None = None) -> None:
+        """Make the workspace and the world, or copy those that an earlier trial prepared."""
+        if template is not None:
+            shutil.copytree(template, self.folder)
+            return
         (self.folder / "world").mkdir(parents=True)
-        adapter = ScriptedAdapter(World(self.folder / "world", self.socket))
-        with Workspace.create(self.folder / "space", adapters=[adapter]) as workspace:
+        adapter = ScriptedAdapter(World(self.folder / "world"))
+        with Workspace.create(self.space, adapters=[adapter]) as workspace:
             allow(workspace)
 
-    def run(self, *, kill_at: int = 0, points_file: Path | None = None) -> int:
-        """Run one process; return its exit status, negative for a signal."""
-        argv = [sys.executable, "-m", __spec__.name, str(self.folder / "space"), str(self.folder / "world")]
-        argv += [str(self.socket), "--kill-at", str(kill_at)]
-        argv += ["--points", str(points_file)] if points_file else []
-        source = str(Path(__file__).resolve().parents[2])
-        done = subprocess.run(argv, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": source}, check=False)
-        for line in done.stdout.splitlines():
-            key, rest = line.split(" ", 1)
-            if self.acknowledged.setdefault(key, rest) != rest:
+    def victim(self, **options: Any) -> Victim:
+        """Return a victim of this trial."""
+        return Victim(self.space, self.folder / "world", self.socket, **options)
+
+    def run(self, **options: Any) -> Ended:
+        """Run one process; note what was acknowledged, and raise AssertionError when a receipt is not what it was."""
+        return self.note(self.victims.run(self.victim(**options)))
+
+    def note(self, ended: Ended) -> Ended:
+        """Note what a process acknowledged; anything but its own end or SIGKILL is an error."""
+        for line in ended.said:
+            key, _, rest = line.partition(" ")
+            if " " in rest and self.acknowledged.setdefault(key, rest) != rest:
                 message = f"the receipt of {key} changed: {self.acknowledged[key]} became {rest}"
                 raise AssertionError(message)
-        if done.returncode not in (0, -signal.SIGKILL):
-            message = f"the process ended with {done.returncode}:\n{done.stderr}"
+        if not ended.stopped and (ended.code, ended.signal) not in ((0, None), (None, signal.SIGKILL)):
+            message = f"the process ended with {ended.code or ended.signal}:\n{ended.trouble}"
             raise AssertionError(message)
-        return done.returncode
+        return ended
 
     def check(self) -> None:
-        """Raise AssertionError unless everything that must hold after recovery holds."""
-        keys = [key for key, *_ in OPERATIONS]
-        missing = [key for key in keys if key not in self.acknowledged]
+        """Raise AssertionError unless everything that must hold after OPERATIONS holds."""
+        missing = [key for key in KEYS if key not in self.acknowledged]
         assert not missing, f"never acknowledged: {missing}"  # noqa: S101 - an assertion is this module's result
         world = World(self.folder / "world")
         assert world.lines("world:one") == ["direct-1", "direct-2"], world.lines("world:one")  # noqa: S101
-        seen = effects(self.witness_file)
-        twice = [key for key in keys if key.startswith("direct") and seen.count(key) > 1]
-        assert not twice, f"effects twice by the witness: {twice}"  # noqa: S101
-        space = self.folder / "space"
-        assert (space / "doc.txt").read_text("utf-8") == "second"  # noqa: S101
-        assert (space / "kit/sub/b.txt").read_text("utf-8") == "two"  # noqa: S101
-        with Workspace(space, adapters=[ScriptedAdapter(world)]) as workspace:
+        assert not self.twice(), f"effects twice by the witness: {self.twice()}"  # noqa: S101
+        assert (self.space / "doc.txt").read_text("utf-8") == "second"  # noqa: S101
+        assert (self.space / "kit/sub/b.txt").read_text("utf-8") == "two"  # noqa: S101
+        assert (self.space / "made/by-child.txt").read_text("utf-8") == "child"  # noqa: S101
+        self.check_ledger()
+
+    def twice(self) -> list[str]:
+        """Return the direct effects that the witness saw more than once."""
+        seen = Counter(effects(self.witness_file))
+        return [key for key in KEYS if key.startswith("direct") and seen[key] > 1]
+
+    def check_ledger(self) -> None:
+        """Raise AssertionError unless the ledger and the store are sound and every receipt is what it was."""
+        world = World(self.folder / "world")
+        with Workspace(self.space, adapters=[ScriptedAdapter(world)]) as workspace:
             faults = backup.check(workspace)
-        assert not faults, faults  # noqa: S101
+            assert not faults, faults  # noqa: S101
+            for key, told in self.acknowledged.items():
+                task_id, sha256 = told.split(" ")
+                again = sha256_hex(workspace.receipts.render(task_id))
+                assert again == sha256, f"the acknowledged receipt of {key} is lost"  # noqa: S101
+
+
+def allow(workspace: Workspace) -> None:
+    """Issue the grants under which the steps run."""
+
+    def issue(tx: Tx) -> None:
+        for name, terms in (
+            (GRANT, grant.Terms(("test",), ("",))),
+            (CAREFUL, grant.Terms(("test",), ("",), acceptance="person")),
+        ):
+            grant.issue(tx, grant.Grant(name, None, (), "test kit", "test kit", terms, tx.now))
+
+    workspace.ledger.apply(issue)
+
+
+def plan(step: Step) -> Plan:
+    """Return the plan of one step."""
+    return Plan("scripted", step.word, step.word, (step.resource,), step.payload)
+
+
+def act(workspace: Workspace, adapter: ScriptedAdapter, step: Step) -> str:
+    """Take one step and return what there is to say of it."""
+    return _ACTS[step.do](workspace, adapter, step)
+
+
+def _settle(workspace: Workspace, _: ScriptedAdapter, __: Step) -> str:
+    return f"left {len(workspace.settle_all())}"
+
+
+def _write(workspace: Workspace, _: ScriptedAdapter, step: Step) -> str:
+    (workspace.path / step.resource).write_text(str(step.payload["text"]), "utf-8")
+    return "written yes"
+
+
+def _perform(workspace: Workspace, adapter: ScriptedAdapter, step: Step) -> str:
+    seen = step.revision or adapter.observe(step.resource) or publish.observe(workspace, step.resource)
+    done = workspace.perform(plan(step), grant=step.grant, revision=seen, key=step.key)
+    return f"{step.key} {done.task} {sha256_hex(done.receipt())}" if step.grant != CAREFUL else f"{step.key} waits"
+
+
+def _accept(workspace: Workspace, _: ScriptedAdapter, __: Step) -> str:
+    found = _newest(workspace).id
+    return f"accepted {review.accept(workspace, found, review.waiting(workspace, found).evidence).task}"
+
+
+def _cancel(workspace: Workspace, _: ScriptedAdapter, step: Step) -> str:
+    return f"{step.key or 'cancel'} !{cancel.cancel(workspace, _newest(workspace).id).state}"
+
+
+def _takeover(workspace: Workspace, _: ScriptedAdapter, __: Step) -> str:
+    return f"takeover {restart.take(workspace, _newest(workspace)).epoch}"
+
+
+def _unblock(workspace: Workspace, _: ScriptedAdapter, __: Step) -> str:
+    return f"unblocked {review.settle_by_person(workspace, _newest(workspace).id, Executed.NO, 'looked').task}"
+
+
+_ACTS: Final[Mapping[str, Callable[[Workspace, ScriptedAdapter, Step], str]]] = {
+    "settle": _settle,
+    "write": _write,
+    "perform": _perform,
+    "accept": _accept,
+    "cancel": _cancel,
+    "takeover": _takeover,
+    "unblock": _unblock,
+}
+
+
+def _newest(workspace: Workspace) -> Task:
+    return workspace.ledger.read(lambda tx: task.load_recent(tx, 1))[0]
+
+
+def live(victim: Victim) -> None:
+    """Be the victim: take every step, and say a line for each."""
+    passed: list[str] = []
+    counts: Counter[str] = Counter()
+
+    def here(at: At | None, name: str) -> bool:
+        if at is None:
+            return False
+        return at.number == (counts[at.point] if at.point else len(passed)) and at.point in ("", name)
+
+    def hook(name: str) -> None:
+        passed.append(name)
+        counts[name] += 1
+        if victim.edit is not None and here(victim.edit_at, name):
+            (victim.space / victim.edit[0]).write_text(victim.edit[1], "utf-8")
+        if here(victim.stop, name):
+            os.kill(os.getpid(), signal.SIGSTOP)
+        if here(victim.kill, name):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    points.install(hook)
+    adapter = ScriptedAdapter(
+        World(victim.world, victim.socket),
+        victim.script,  # type: ignore[arg-type]
+        effect_class=victim.effect_class,
+        breaks=victim.breaks,  # type: ignore[arg-type]
+    )
+    with Workspace(victim.space, adapters=[adapter]) as workspace:
+        for step in victim.steps:
+            try:
+                said = act(workspace, adapter, step)
+            except CountermarkError as error:
+                said = f"{step.key or step.do} !{error.code}"
+            os.write(1, f"{said}\n".encode())
+    if victim.record is not None:
+        victim.record.write_text("\n".join(passed) + "\n", "utf-8")
+
+
+def serve() -> None:
+    """Fork a victim for each line of standard input, and answer a line when it has ended or stopped."""
+    files: dict[int, tuple[Any, Any]] = {}
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "run" in request:
+            said, trouble = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - closed when it has ended
+            pid = os.fork()
+            if not pid:
+                _become(Victim.read(request["run"]), said.fileno(), trouble.fileno())
+            files[pid] = said, trouble
+        else:
+            pid = request.get("resume") or request["kill"]
+            os.kill(pid, signal.SIGCONT if "resume" in request else signal.SIGKILL)
+        _, status = os.waitpid(pid, os.WUNTRACED)
+        stopped = os.WIFSTOPPED(status)
+        said, trouble = files[pid]
+        answer = {
+            "pid": pid,
+            "stopped": stopped,
+            "code": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
+            "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
+            "said": _text(said).splitlines(),
+            "trouble": _text(trouble),
+        }
+        if not stopped:
+            said.close()
+            trouble.close()
+            del files[pid]
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+    for pid in files:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def _become(victim: Victim, said: int, trouble: int) -> None:
+    status = 1
+    try:
+        os.dup2(said, 1)
+        os.dup2(trouble, 2)
+        live(victim)
+        status = 0
+    except BaseException:  # noqa: BLE001 - whatever it is, the parent reports it
+        sys.excepthook(*sys.exc_info())
+        sys.stderr.flush()
+    finally:
+        os._exit(status)
+
+
+def _text(file: Any) -> str:
+    return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode("utf-8", "replace")
 
 
 if __name__ == "__main__":
-    main()
+    serve()
