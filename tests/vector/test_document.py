@@ -134,10 +134,34 @@ def test_other_files_are_refused(data: bytes) -> None:
         {"appearance": {"items": [3]}},
         {"appearance": {"items": [{"kind": "fill", "paint": {"type": "solid", "color": {"model": "rgb", "r": "1"}}}]}},
         {"appearance": {"items": [{"kind": "fill", "paint": {"type": "gradient", "gradient": {}}}]}},
+        {"kind": {"type": "text", "runs": [{"style": []}]}},
+        {"kind": {"type": "text", "runs": [{"style": {"fill": 1}}]}},
     ],
 )
 def test_a_tree_of_the_wrong_shape_is_refused(wrong: dict[str, Any]) -> None:
     assert refused(json.dumps(sample({**path_node(2), **wrong}).file).encode()).code == "artifact_invalid"
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"swatches": 1},
+        {"swatches": [1]},
+        {"swatches": [{"paint": {"type": "none"}}]},
+        {"swatches": [{"name": "a", "paint": {"type": "solid"}}]},
+        {"swatches": [{"name": "a", "paint": {"type": "solid", "color": {"model": "rgb", "r": 1, "g": 1}}}]},
+        {"swatch_groups": [{"name": "g", "swatches": [{"name": 5}]}]},
+        {"graphic_styles": [{"appearance": {"items": [1]}}]},
+        {"symbols": [{"art": {"id": 1}}]},
+        {"artboards": {}},
+        {"layers": None},
+    ],
+)
+def test_swatches_and_lists_of_the_wrong_shape_are_refused(members: dict[str, Any]) -> None:
+    file = sample(path_node(2)).file
+    assert (
+        refused(json.dumps({**file, "document": {**file["document"], **members}}).encode()).code == "artifact_invalid"
+    )
 
 
 def test_a_compressed_file_opens_and_a_cut_one_does_not() -> None:

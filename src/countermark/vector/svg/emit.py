@@ -76,7 +76,9 @@ class Emitter:
 
 
 def significant(value: float) -> float:
-    """Return a number with twelve significant digits."""
+    """Return a number with twelve significant digits; one that is not finite raises `NotFiniteError`."""
+    if not math.isfinite(value):
+        raise NotFiniteError(str(value))
     return float(f"{value:.12g}") + 0.0
 
 

@@ -131,7 +131,7 @@ def _linear(found: Server, matrix: Matrix, units: Frame, report: Report) -> Json
     # The line of equal colour through the start, mapped; its normal is the new vector.
     along = (matrix.a * -dy + matrix.c * dx, matrix.b * -dy + matrix.d * dx)
     normal = (-along[1], along[0])
-    square = normal[0] ** 2 + normal[1] ** 2
+    square = normal[0] * normal[0] + normal[1] * normal[1]
     reach = ((far[0] - start[0]) * normal[0] + (far[1] - start[1]) * normal[1]) / square
     end = (start[0] + normal[0] * reach, start[1] + normal[1] * reach)
     return _native("Linear", found, {"start": start, "end": end, "aspect": 1.0}, {})

@@ -51,8 +51,8 @@ def import_svg(data: bytes, *, name: str = "drawing.svg") -> Imported:
         ids = _ids(root)
         loss.of_file(root, report)
         layer_nodes, emitter, size = _draw(root, size, ids, report, name)
-    except NotFiniteError as error:
-        message = f"{name}: {root.path} has the number {str(error)[:60]!r}, which is not finite or too large."
+    except (NotFiniteError, ArithmeticError) as error:
+        message = f"{name}: {root.path} has a number that is not finite, too large or too small: {str(error)[:60]!r}."
         raise not_svg(message, "Correct the number and import again.") from error
     _check_depth(layer_nodes, name)
     title = " ".join(next((child.text for child in root.children if child.tag == "title"), "").split())

@@ -46,6 +46,9 @@ class Reader:
         except NotFiniteError as error:
             message = f"{element.path} has the number {str(error)[:60]!r}, which is not finite or too large."
             raise not_svg(message, "Correct the number and import again.") from error
+        except ArithmeticError as error:
+            message = f"{element.path} has numbers too large or too small to calculate with."
+            raise not_svg(message, "Correct the numbers and import again.") from error
 
     def contents(self, element: Element, place: Place) -> list[Json]:
         """Return the nodes of an element's children."""
