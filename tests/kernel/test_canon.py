@@ -58,6 +58,8 @@ def test_strict_parsing_reads_back_what_was_written(value: object) -> None:
         ("[1e999]", "out of range"),
         ("[1", "delimiter"),
         ("\xff", "Expecting"),
+        ('["\\ud800"]', "half of a character"),
+        ('{"\\uDFFF": 1}', "half of a character"),
         ("[" * 200 + "]" * 200, "deep"),
         ("[" * 100_000, "deep"),
     ],

@@ -107,14 +107,18 @@ class TestOnce:
         assert len({first.task, second.task, third.task}) == 3
         assert bench.read("doc.txt") == "a"
 
-    def test_a_derived_key_may_run_again_after_an_ending_that_executed_nothing(self, bench: Bench, failing: Failing) -> None:
+    def test_a_derived_key_may_run_again_after_an_ending_that_executed_nothing(
+        self, bench: Bench, failing: Failing
+    ) -> None:
         assert failing(payload={"text": "a", "verdict": "failed"}) == "verification_failed"
         assert failing(payload={"text": "a", "verdict": "failed"}) == "verification_failed"
 
     def test_a_missing_output_comes_back_from_the_store(self, bench: Bench) -> None:
         first = bench.perform(resource="file:kit", payload={"text": "x", "folder": True})
         (bench.folder / "space/kit/sub/b.txt").unlink()
-        again = bench.perform(resource="file:kit", payload={"text": "x", "folder": True}, key=stored(bench, first.task).key)
+        again = bench.perform(
+            resource="file:kit", payload={"text": "x", "folder": True}, key=stored(bench, first.task).key
+        )
         assert again.restored == ("kit/sub/b.txt",)
         assert bench.read("kit/sub/b.txt") == "x"
 
@@ -367,3 +371,31 @@ class TestReview:
         review.reject(bench.space, waits.task, "not the blue I meant")
         assert stored(bench, waits.task).state is State.FAILED
         assert fence.short("sha256:" + "a" * 64) == "a" * 12
+
+    def test_a_revision_ends_the_waiting_task_as_superseded(self, bench: Bench) -> None:
+        bench.grant("careful", acceptance="person")
+        waits = bench.perform(grant="careful", payload={"text": "one"})
+        plan = Plan("scripted", "test.staged", "w", ("file:doc.txt",), {"text": "two"})
+        newer = bench.space.perform(plan, grant="careful", revision="absent", key="2", supersedes=waits.task)
+        old = stored(bench, waits.task)
+        assert (old.state, old.code) == (State.FAILED, "superseded")
+        assert receipt.parse(bench.space.receipts.render(old.id)).facts.code == "superseded"
+        evidence = review.waiting(bench.space, newer.task).evidence
+        done = review.accept(bench.space, newer.task, evidence)
+        assert receipt.parse(done.receipt()).facts.supersedes == waits.task
+        assert bench.read("doc.txt") == "two"
+
+    def test_only_a_waiting_task_can_be_revised(self, bench: Bench) -> None:
+        done = bench.perform(payload={"text": "one"})
+        plan = Plan("scripted", "test.staged", "w", ("file:doc.txt",), {"text": "two"})
+        with pytest.raises(CountermarkError, match="illegal_state"):
+            bench.space.perform(plan, grant="test", revision=bench.seen("file:doc.txt"), key="2", supersedes=done.task)
+        assert bench.read("doc.txt") == "one"
+
+
+class TestDeadline:
+    def test_nothing_starts_after_its_deadline(self, bench: Bench) -> None:
+        plan = Plan("scripted", "test.staged", "w", ("file:doc.txt",), {"text": "x"})
+        with pytest.raises(CountermarkError, match="deadline_exceeded"):
+            bench.space.perform(plan, grant="test", revision="absent", key="k", deadline=1)
+        assert not (bench.folder / "space/doc.txt").exists()

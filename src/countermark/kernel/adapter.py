@@ -48,7 +48,11 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """One attempt, as it stands in the ledger before anything happens."""
+    """One attempt, as it stands in the ledger before anything happens.
+
+    `grant` is the acting grant's wire form; `deadline` is in milliseconds since the Unix epoch, `handle` the durable
+    identity of a long job, once there is one.
+    """
 
     task: str
     attempt: int
@@ -59,6 +63,7 @@ class Intent:
     expected: Mapping[str, str]
     runtime: RuntimeIdentity
     grant: Mapping[str, Any]
+    deadline: int | None = None
     handle: str | None = None
 
 
@@ -161,9 +166,7 @@ class Verification:
 class Launcher(Protocol):
     """Starts a child whose row is in the ledger before its program runs (design §4, Fence)."""
 
-    def __call__(
-        self, argv: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None
-    ) -> Child:
+    def __call__(self, argv: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Child:
         """Start, register, and let go."""
         ...
 

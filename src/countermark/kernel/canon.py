@@ -92,6 +92,12 @@ def parse_strict(data: bytes | str, *, what: str = "JSON") -> Any:
         raise CountermarkError(
             "input_invalid", f"{what} could not be read: {reason}.", next_action="Correct the text and try again."
         ) from error
+    if "\\ud" in text.lower() and not _is_text(value):
+        raise CountermarkError(
+            "input_invalid",
+            f"{what} could not be read: half of a character stands alone.",
+            next_action="Correct the text and try again.",
+        )
     if _too_deep(value):
         raise CountermarkError(
             "input_invalid",
@@ -122,6 +128,15 @@ def _finite(token: str) -> float:
         message = f"{token} is out of range"
         raise ValueError(message)
     return number
+
+
+def _is_text(value: Any) -> bool:
+    """Whether every string is text: an escaped surrogate without its other half has no UTF-8 form."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _too_deep(value: Any) -> bool:

@@ -111,4 +111,12 @@ register(
 register(Ending.UNAVAILABLE, "part_unavailable", "secret_missing")
 register(Ending.CONFLICT, "output_exists", "resource_busy", "ledger_busy", "key_conflict", "stale_evidence")
 register(Ending.REFUSED, "permission_denied", "grant_expired", "grant_revoked", "grant_unknown", "stale_epoch")
-register(Ending.FAILED, "capability_schema_mismatch", "task_failed", "deadline_exceeded", "cancelled", "illegal_state")
+register(
+    Ending.FAILED,
+    "capability_schema_mismatch",
+    "task_failed",
+    "deadline_exceeded",
+    "cancelled",
+    "illegal_state",
+    "superseded",
+)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from countermark.kernel import fence, grant
+from countermark.kernel import fence, grant, task
 from countermark.kernel.adapter import Effect, Estimate
 from countermark.kernel.canon import digest
 from countermark.kernel.errors import CountermarkError
@@ -18,6 +18,7 @@ from countermark.kernel.grant import Grant
 from countermark.kernel.ledger import Tx, compact
 from countermark.kernel.plan import Plan, RuntimeIdentity
 from countermark.kernel.recovery import EffectClass, Executed
+from countermark.kernel.state import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,8 @@ class Ask:
     """Everything admission needs, gathered before its transaction.
 
     `expected` is what the caller saw and `observed` what is there now, by resource. `uses` is what will be reserved.
-    `task` is the identifier the task gets if it is admitted. `runner` names this process.
+    `task` is the identifier the task gets if it is admitted. `runner` names this process. `supersedes` names a waiting
+    task that this one revises, and `keyid` the key that will sign that task's receipt.
     """
 
     task: str
@@ -45,6 +47,7 @@ class Ask:
     asked_at: int
     deadline: int | None = None
     supersedes: str | None = None
+    keyid: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,8 @@ def admit(tx: Tx, ask: Ask) -> Decision:
         earlier = _find(tx, ask, chain[0])
         if isinstance(earlier, Earlier):
             return earlier
-        _in_time(tx, ask)
+        in_time(tx, ask.deadline)
+        _revises(tx, ask)
         _fences(tx, ask)
         grant.permit(chain, ask.effect.word, ask.plan.resources, ask.uses, tx.now)
     except CountermarkError as error:
@@ -130,7 +134,7 @@ def _find(tx: Tx, ask: Ask, acting: Grant) -> Earlier | str | None:
     )
     if row is None:
         return ask.supersedes
-    task, owner, plan_digest, inputs_digest, state, executed = row
+    found, owner, plan_digest, inputs_digest, state, executed = row
     if owner != acting.id and acting.id not in grant.load(tx, owner).lineage:
         raise CountermarkError(
             "permission_denied",
@@ -140,20 +144,42 @@ def _find(tx: Tx, ask: Ask, acting: Grant) -> Earlier | str | None:
     if (plan_digest, inputs_digest) != (ask.plan_digest, ask.inputs_digest):
         raise CountermarkError(
             "key_conflict",
-            f"Key {ask.key} was used for another plan (task {task}); nothing was done.",
+            f"Key {ask.key} was used for another plan (task {found}); nothing was done.",
             next_action="Choose a new key, or repeat the first plan unchanged.",
-            details={"task": task},
+            details={"task": found},
         )
     if ask.derived and state in ("failed", "cancelled") and executed == Executed.NO:
-        return str(task)
-    return Earlier(task)
+        return str(found)
+    return Earlier(found)
 
 
-def _in_time(tx: Tx, ask: Ask) -> None:
-    if ask.deadline is not None and tx.now >= ask.deadline:
+def in_time(tx: Tx, deadline: int | None) -> None:
+    """Raise `deadline_exceeded` when a task may no longer start; its expiry later on is no failure by itself."""
+    if deadline is not None and tx.now >= deadline:
         raise CountermarkError(
             "deadline_exceeded", "The deadline has passed; nothing was started.", next_action="Set a later deadline."
         )
+
+
+def _revises(tx: Tx, ask: Ask) -> None:
+    """Raise unless the task to be revised waits for a decision (seed 1 §8: review_ready → planned)."""
+    if ask.supersedes is not None and task.load(tx, ask.supersedes).state is not State.REVIEW_READY:
+        raise CountermarkError(
+            "illegal_state",
+            f"Task {ask.supersedes} does not wait for a decision, so it cannot be revised.",
+            next_action=f"See `countermark task show {ask.supersedes}`; to do it anew, leave `supersedes` out.",
+            details={"task": ask.supersedes},
+        )
+
+
+def _end_revised(tx: Tx, ask: Ask) -> None:
+    """End the task that a new one revises: the old row fails as superseded, and has a receipt of its own."""
+    if ask.supersedes is None:
+        return
+    old = task.load(tx, ask.supersedes)
+    body = {"message": f"Revised by task {ask.task}.", "supersededBy": ask.task, "keyid": ask.keyid}
+    path = (State.REVIEW_READY, State.FAILED)
+    task.move(tx, old.id, old.epoch, path, "superseded", body, code="superseded", executed=Executed.NO)
 
 
 def _fences(tx: Tx, ask: Ask) -> None:
@@ -164,6 +190,7 @@ def _fences(tx: Tx, ask: Ask) -> None:
 
 
 def _begin(tx: Tx, ask: Ask, chain: Sequence[Grant], supersedes: str | None) -> Admitted:
+    _end_revised(tx, ask)
     epoch = 1
     if ask.effect.effect_class is not EffectClass.READ_ONLY:
         epoch = fence.acquire(tx, ask.task, ask.expected, ask.observed)
@@ -217,20 +244,21 @@ def _begin(tx: Tx, ask: Ask, chain: Sequence[Grant], supersedes: str | None) -> 
 
 
 def begin_again(
-    tx: Tx, task: str, chain: Sequence[Grant], names: Sequence[str], past: int, runner: str
+    tx: Tx, task_id: str, chain: Sequence[Grant], names: Sequence[str], past: int, runner: str
 ) -> tuple[int, int]:
     """Start another attempt of a task that was confirmed not executed; return its number and its new epoch.
 
     The new attempt is charged like the first. The epoch rises, so that a late answer to the earlier attempt is stale.
     """
-    row = tx.one("SELECT MAX(n) FROM attempts WHERE task = ?", (task,))
+    row = tx.one("SELECT MAX(n) FROM attempts WHERE task = ?", (task_id,))
     number = int(row[0]) + 1 if row and row[0] else 1
+    tx.run("UPDATE attempts SET ended_at = ? WHERE task = ? AND ended_at IS NULL", (tx.now, task_id))
     held = [name for name in names if fence.load(tx, name) is not None]
-    epoch = fence.renew(tx, task, held, past)
-    grant.charge(tx, chain, task, number, {"attempts": 1})
+    epoch = fence.renew(tx, task_id, held, past)
+    grant.charge(tx, chain, task_id, number, {"attempts": 1})
     tx.run(
         "INSERT INTO attempts (task, n, kind, epoch, intent, started_at) VALUES (?, ?, 'effect', ?, '{}', ?)",
-        (task, number, epoch, tx.now),
+        (task_id, number, epoch, tx.now),
     )
-    tx.run("UPDATE tasks SET epoch = ?, runner = ? WHERE id = ?", (epoch, runner, task))
+    tx.run("UPDATE tasks SET epoch = ?, runner = ? WHERE id = ?", (epoch, runner, task_id))
     return number, epoch

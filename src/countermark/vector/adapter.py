@@ -1,8 +1,8 @@
 """The vector domain's adapter: imports and exports run in the engine child, brand changes here; all of it staged.
 
-Nothing this adapter does touches the user's files: everything is written into the stage of one attempt, checked by other
-engines, and published by the kernel. A lost reply is settled by looking whether every file that the plan calls for
-stands in the stage: the engine writes each of them whole or not at all.
+Nothing this adapter does touches the user's files: everything is written into the stage of one attempt, checked by
+other engines, and published by the kernel. A lost reply is settled by looking whether every file that the plan calls
+for stands in the stage: the engine writes each of them whole or not at all.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class VectorAdapter(Adapter):
         with Root(context.stage) as stage:
             context.store.copy_to(source.digest, stage, "source.svg")
             _make_parent(stage, place(intent.plan.resources[0]))
-            with EngineRun(context, intent.runtime, self._seconds) as engine:
+            with EngineRun(context, intent, self._seconds) as engine:
                 said = engine.call(
                     "import_svg",
                     {
@@ -111,7 +111,7 @@ class VectorAdapter(Adapter):
         with Root(context.stage) as stage:
             context.store.copy_to(ref.digest, stage, f"document{operation.SUFFIX}")
             stage.make_dir(folder)
-            with EngineRun(context, intent.runtime, self._seconds) as engine:
+            with EngineRun(context, intent, self._seconds) as engine:
                 said = engine.call(
                     "render_kit",
                     {

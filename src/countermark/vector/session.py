@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 import countermark
-from countermark.kernel.adapter import Context
+from countermark.kernel.adapter import Context, Intent
 from countermark.kernel.canon import digest
 from countermark.kernel.errors import CountermarkError, registered
 from countermark.kernel.launch import Child
@@ -40,10 +40,12 @@ def runtime() -> RuntimeIdentity:
 class EngineRun:
     """The engine for the length of a block."""
 
-    def __init__(self, context: Context, expected: RuntimeIdentity, seconds: int) -> None:
-        """Take the attempt's context, the identity the plan was admitted with, and the run's deadline."""
+    def __init__(self, context: Context, intent: Intent, seconds: int) -> None:
+        """Take the attempt and its context; the run ends after `seconds`, or at the task's own deadline before that."""
         self._context = context
-        self._expected = expected
+        self._expected = intent.runtime
+        if intent.deadline is not None:
+            seconds = min(seconds, max((intent.deadline - context.clock.now_ms()) // 1000, 1))
         self._deadline = context.clock.monotonic() + seconds
         self._child: Child | None = None
         self._session: Session | None = None
@@ -107,8 +109,13 @@ class EngineRun:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the child: its input closes, and what does not end by itself is stopped."""
-        self._end()
+        """End the child; an answer nobody waited for makes what it did unknown."""
+        try:
+            if kind is None and self._running().finish(self._context.clock.monotonic() + GRACE_SECONDS):
+                message = "it said more than it was asked"
+                raise Lost(message)
+        finally:
+            self._end()
 
 
 def runtime_of(found: Mapping[str, Engine]) -> RuntimeIdentity:
