@@ -44,6 +44,22 @@ def test_the_position_of_a_root_means_nothing() -> None:
     assert render(svg(body, 'x="3px" y="4px" viewBox="0 0 10 10"'), 16, 16).picture.rgba[..., 3].min() == 255
 
 
+def test_units_mean_what_css_says_inside_the_frame_too() -> None:
+    millimetres = svg('<rect width="5mm" height="5mm"/>', 'width="10mm" height="10mm"')
+    ems = svg('<rect width="1em" height="1em"/>', 'font-size="5" viewBox="0 0 10 10"')
+
+    for drawing in (millimetres, ems):
+        found = render(drawing, 40, 40).picture.rgba
+        assert [int(found[at, at, 3]) for at in (5, 18, 22, 35)] == [255, 255, 0, 0]
+
+
+def test_the_judge_reads_english_whatever_the_machine_speaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANG", "de_DE.UTF-8")
+    found = render(svg('<rect width="10" height="10" systemLanguage="en"/>'), 8, 8).picture
+
+    assert found.rgba[..., 3].min() == 255
+
+
 def test_text_is_reported_as_not_observed_since_no_fonts_are_loaded() -> None:
     found = render(svg('<text y="9">words</text><rect width="4" height="4"/>'), 16, 16)
 

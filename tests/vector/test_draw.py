@@ -120,6 +120,21 @@ def test_a_linear_gradient_runs_from_its_start_to_its_end_and_stays_beyond() -> 
     assert abs(middle[2] - 128) <= 3
 
 
+@pytest.mark.parametrize("count", [2, 3])
+def test_before_its_first_stop_and_after_its_last_a_gradient_is_plain(count: int) -> None:
+    stops = [stop(0.4, RED), stop(0.5, GREEN), stop(0.6, BLUE)] if count == 3 else [stop(0.4, RED), stop(0.6, BLUE)]
+    at = pixels(path(1, ALL, fill(linear([0, 0], [100, 0], *stops))))
+
+    assert (at(35, 50), at(65, 50)) == ([255, 0, 0, 255], [0, 0, 255, 255])
+
+
+def test_two_stops_at_one_offset_are_a_hard_edge() -> None:
+    stops = [stop(0.0, RED), stop(0.5, RED), stop(0.5, BLUE), stop(1.0, BLUE)]
+    at = pixels(path(1, ALL, fill(linear([0, 0], [100, 0], *stops))))
+
+    assert (at(48, 50), at(51, 50)) == ([255, 0, 0, 255], [0, 0, 255, 255])
+
+
 def test_a_stop_fades_without_darkening_its_neighbour() -> None:
     at = pixels(path(1, ALL, fill(linear([0, 0], [100, 0], stop(0, RED), stop(1, RED, opacity=0.0)))))
 

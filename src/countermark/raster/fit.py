@@ -32,6 +32,7 @@ class Fit:
 def contain(drawing_width: float, drawing_height: float, width: int, height: int) -> Fit:
     """Return the placement of a drawing (sides in its own units, > 0) on a board of width x height pixels."""
     scale = min(width / drawing_width, height / drawing_height)
-    dx = math.floor((width - drawing_width * scale) / 2)
-    dy = math.floor((height - drawing_height * scale) / 2)
-    return Fit(scale=scale, dx=max(dx, 0), dy=max(dy, 0), width=width, height=height)
+    # The nearest whole pixel never pushes the far edge off the board: it moves up only where there is a pixel to spare.
+    dx = math.floor((width - drawing_width * scale) / 2 + 0.5)
+    dy = math.floor((height - drawing_height * scale) / 2 + 0.5)
+    return Fit(scale=scale, dx=dx, dy=dy, width=width, height=height)

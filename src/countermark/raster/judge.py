@@ -25,6 +25,7 @@ DISTRIBUTION: Final = "resvg_py"
 MAX_DEPTH: Final = 1000
 """resvg itself stops at 1,024 nested nodes; past this the file is refused with a sentence instead."""
 
+_DPI: Final = 96.0  # CSS's; the binding's own default is 0, which makes every millimetre nothing
 _UNITS: Final = {
     "": 1.0,
     "px": 1.0,
@@ -114,7 +115,9 @@ def render(svg: bytes, width: int, height: int, *, unstated: tuple[float, float]
     view_box = " ".join(repr(number) for number in frame)
     framed = f'<svg xmlns="{_SVG}" width="{width}" height="{height}" viewBox="{view_box}">{shape.body}</svg>'
     try:
-        data = engine.svg_to_bytes(svg_string=framed, skip_system_fonts=True, width=width, height=height)
+        data = engine.svg_to_bytes(
+            svg_string=framed, skip_system_fonts=True, languages=["en"], dpi=_DPI, width=width, height=height
+        )
     except ValueError as error:
         raise _invalid(str(error)) from error
     texts = shape.elements.get("text", 0)

@@ -256,8 +256,9 @@ class _Brush:
             return None
         colours = [skia.Color(*stop.rgb, round(stop.opacity * 255)) for stop in gradient.stops]
         offsets = [stop.offset for stop in gradient.stops]
-        if len(colours) == 1:
-            colours, offsets = colours * 2, [0.0, 1.0]
+        # Skia's binding reads a list that does not begin at 0 and end at 1 as if it did.
+        colours = [colours[0], *colours, colours[-1]]
+        offsets = [0.0, *offsets, 1.0]
         mode = {"pad": skia.TileMode.kClamp, "reflect": skia.TileMode.kMirror, "repeat": skia.TileMode.kRepeat}
         local = self._matrix(gradient.matrix)
         start, end = skia.Point(*gradient.start), skia.Point(*gradient.end)

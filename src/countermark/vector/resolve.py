@@ -193,6 +193,7 @@ class _Reader:
         pattern = tuple(float(length) for length in dash.get("pattern", ()))
         if any(length < 0 or not math.isfinite(length) for length in pattern) or not any(pattern):
             pattern = ()  # as in SVG and PDF, such a pattern draws a solid stroke
+        pattern = pattern * 2 if len(pattern) % 2 else pattern
         if pattern and dash.get("align_corners"):
             self._miss(node, "dashes aligned to corners")
         return Stroke(
@@ -204,7 +205,7 @@ class _Reader:
             join=item.get("join", "Miter"),
             miter_limit=float(item.get("miter_limit", 10.0)),
             align=item.get("align", "Center"),
-            dash=pattern * 2 if len(pattern) % 2 else pattern,
+            dash=pattern,
             dash_offset=float(dash.get("offset", 0.0)),
             pen=self._pen(node, item),
         )
