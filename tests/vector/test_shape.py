@@ -88,7 +88,7 @@ def is_optional(place: tuple[Any, ...]) -> bool:
 
 
 @pytest.mark.parametrize(
-    "place", [p for p in PLACES if p[-1] in REQUIRED and not is_optional(p)], ids=lambda p: ".".join(map(str, p[-4:]))
+    "place", [p for p in PLACES if p[-1] in REQUIRED and not is_optional(p)], ids=lambda p: ".".join(map(str, p))
 )
 def test_a_missing_member_is_refused(place: tuple[Any, ...]) -> None:
     file = copy.deepcopy(BASE)

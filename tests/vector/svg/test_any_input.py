@@ -11,7 +11,7 @@ from countermark.kernel.errors import CountermarkError
 from countermark.vector import document as native
 from countermark.vector.svg.import_ import import_svg
 
-SVG = """<svg xmlns="http://www.w3.org/2000/svg" width="90" height="60" viewBox="0 0 9 9" 
+SVG = """<svg xmlns="http://www.w3.org/2000/svg" width="90" height="60" viewBox="0 0 9 9"
 preserveAspectRatio="xMidYMid">
 <clipPath id="c" clipPathUnits="objectBoundingBox" transform="scale(.9)"><circle cx=".5" cy=".5" r=".4"/></clipPath>
 <linearGradient id="a" gradientTransform="rotate(9)" x1="1" y2="50%"><stop stop-color="red"/></linearGradient>
