@@ -59,9 +59,9 @@ def perform(
     """Do a plan once, or answer what it did.
 
     `revision` is what the caller saw: one token for a single resource, or one per resource. Without `key` one is
-    derived from the plan and what it stands on. `deadline` is in milliseconds since the Unix epoch; `supersedes` names a waiting
-    task that this one revises. Returns for `completed` and `review_ready`; raises the task's own code for every other
-    ending, with `task` in the details.
+    derived from the plan and what it stands on. `deadline` is in milliseconds since the Unix epoch; `supersedes` names
+    a waiting task that this one revises. Returns for `completed` and `review_ready`; raises the task's own code for
+    every other ending, with `task` in the details.
     """
     ask, adapter = _prepare(workspace, plan, grant_id, revision, key, deadline, supersedes)
     decision = workspace.ledger.apply(lambda tx: once.admit(tx, ask))

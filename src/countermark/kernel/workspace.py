@@ -21,7 +21,7 @@ from countermark.kernel.files import Root
 from countermark.kernel.identity import own_identity
 from countermark.kernel.key import Keys
 from countermark.kernel.launch import Child, Runner
-from countermark.kernel.ledger import Ledger, Tx, compact
+from countermark.kernel.ledger import Ledger, LockGate, Tx, compact
 from countermark.kernel.lock import Lock
 from countermark.kernel.plan import Plan
 from countermark.kernel.process import descendants_alive
@@ -33,27 +33,15 @@ from countermark.kernel.store import Store
 from countermark.kernel.task import Task
 
 HOME: Final = ".countermark"
+LEDGER: Final = f"{HOME}/ledger.sqlite"
 FOLDERS: Final = ("store", "stage", "runs", "keys", "locks")
 RESERVE: Final = f"{HOME}/locks/reserve"
 RESERVE_BYTES: Final = 4 << 20  # enough to record an ending on a full disk: a few commits and one run's evidence
-LEDGER_SECONDS: Final = 30.0
+RESOURCE_SECONDS: Final = 30.0
 GRACE_SECONDS: Final = 3.0
 INPUT_CAP: Final = 512 << 20
 
 DEFAULT_EFFECTS: Final = ("vector.write", "scene.write")
-
-
-class _LedgerGate:
-    """The lock between processes, as the ledger sees it."""
-
-    def __init__(self, lock: Lock) -> None:
-        self._lock = lock
-
-    def hold(self) -> None:
-        self._lock.acquire(LEDGER_SECONDS, code="ledger_busy")
-
-    def release(self) -> None:
-        self._lock.release()
 
 
 class Workspace:
@@ -71,6 +59,26 @@ class Workspace:
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         """Open an existing workspace; raise `workspace_missing`, `workspace_newer` or `ledger_broken`."""
+        self._opened = ExitStack()
+        try:
+            self._open(folder, clock, ids, runner, files, settings)
+        except BaseException:
+            self._opened.close()
+            raise
+        self._adapters = {adapter.name: adapter for adapter in adapters}
+        self._running: Counter[str] = Counter()
+        self._children: dict[str, list[Child]] = {}
+        self._mutex = threading.Lock()
+
+    def _open(
+        self,
+        folder: str | os.PathLike[str],
+        clock: Clock | None,
+        ids: Ids | None,
+        runner: Runner | None,
+        files: Root | None,
+        settings: Mapping[str, Any] | None,
+    ) -> None:
         self.path = Path(folder).resolve()
         if not (self.path / config.PROJECT_FILE).is_file() or not (self.path / HOME).is_dir():
             raise CountermarkError(
@@ -81,32 +89,36 @@ class Workspace:
         self.clock: Clock = clock or SystemClock()
         self.ids: Ids = ids or RandomIds()
         self._spawner: Runner = runner or ProcessRunner(self.clock)
-        self.files = files or Root(self.path)
+        self.files = self._opened.enter_context(files or Root(self.path))
         project = self.files.read(config.PROJECT_FILE, cap=1 << 20)
         self.id = config.workspace_id(project)
         self.settings = config.load(project, config.read_user(), settings)
-        self._opened = ExitStack()
         self.locks = self.path / HOME / "locks"
         self._lock_root = self._opened.enter_context(self.files.inside(f"{HOME}/locks"))
         self.store = Store(self._opened.enter_context(self.files.inside(f"{HOME}/store")))
         self.keys = Keys(self._opened.enter_context(self.files.inside(f"{HOME}/keys")))
-        self._adapters = {adapter.name: adapter for adapter in adapters}
-        self._running: Counter[str] = Counter()
-        self._children: dict[str, list[Child]] = {}
-        self._mutex = threading.Lock()
+        if not self.files.exists(LEDGER):
+            raise CountermarkError(
+                "ledger_broken",
+                "This workspace's ledger is missing; without it nobody can say what was done already.",
+                next_action="Put it back with `countermark ledger restore FOLDER`.",
+            )
         name = RunnerName(self.ids.new("r"), own_identity())
         self.runner_text = name.text()
         self._live = Lock(self._lock_root, name.lock_name)
+        self._opened.callback(self._live.close)
         self._live.acquire(1.0)
-        gate = _LedgerGate(Lock(self._lock_root, "ledger.lock"))
-        self.ledger = Ledger(self.path / HOME / "ledger.sqlite", gate, self.clock, on_full=self._free_reserve)
+        gate = LockGate(Lock(self._lock_root, "ledger.lock"))
+        self.ledger = Ledger(self.path / LEDGER, gate, self.clock, on_full=self._free_reserve)
+        self._opened.callback(self.ledger.close)
         self.receipts = Receipts(self.ledger, self.keys, self.id, lambda task_id: kept_receipt(self, task_id))
 
     @classmethod
     def create(cls, folder: str | os.PathLike[str], *, name: str = "", **options: Any) -> Self:
         """Make a workspace in a folder, with a key and the default grant, and open it.
 
-        The folder may exist and hold anything but a workspace. Raises `output_exists` for a second `init`.
+        The folder may exist and hold anything but a workspace; what an interrupted call left is used. Raises
+        `output_exists` for a second `init`.
         """
         path = Path(folder)
         parent = Root(path.absolute().parent)
@@ -129,24 +141,49 @@ class Workspace:
                     Keys(keys).create()
             if not files.exists(f"{HOME}/.gitignore"):
                 files.create(f"{HOME}/.gitignore", b"*\n")
+            clock: Clock = options.get("clock") or SystemClock()
+            with files.inside(f"{HOME}/locks") as locks:
+                first = Ledger(path.resolve() / LEDGER, LockGate(Lock(locks, "ledger.lock")), clock)
+                try:
+                    first.apply(_default_grant)
+                finally:
+                    first.close()
+            files.reserve(RESERVE, RESERVE_BYTES)
             title = name or path.resolve().name
             text = f"[workspace]\nid = {compact(ids.new('w'))}\nname = {compact(title)}\n\n[settings]\n"
+            # The last of all: whoever finds this file finds a whole workspace.
             files.create(config.PROJECT_FILE, text.encode("utf-8"))
-        opened = cls(folder, **options)
-        opened.reserve()
-        opened.ledger.apply(_default_grant)
-        return opened
+        return cls(folder, **options)
 
     def close(self) -> None:
         """Render what ended, and let go of everything."""
         with suppress(CountermarkError):  # what cannot be rendered now is rendered at the next start
             while projection.sweep(self):
                 pass
-        self.ledger.close()
-        self._live.release()
-        self._live.close()
+        self._forget_runners()
         self._opened.close()
-        self.files.close()
+
+    def _forget_runners(self) -> None:
+        """Remove the lock files of this runner and of those that are gone, unless an unfinished task names them."""
+        with suppress(CountermarkError):  # whoever closes next does it
+            named = {one.runner.split("|")[0] for one in self.ledger.read(task.load_open)}
+            own = self.runner_text.split("|")[0]
+            for entry in self._lock_root.listing():
+                name, _, rest = entry.name.partition(".")
+                if name.startswith("r-") and rest == "live" and name not in named:
+                    self._forget_runner(entry.name, own=name == own)
+
+    def _forget_runner(self, lock_name: str, *, own: bool) -> None:
+        with ExitStack() as held:
+            if not own:
+                lock = Lock(self._lock_root, lock_name)
+                held.callback(lock.close)
+                try:
+                    held.enter_context(lock.hold(0.0))  # whoever holds it lives
+                except CountermarkError:
+                    return
+            for name in (lock_name, f"{lock_name}.queue"):
+                self._lock_root.remove(name)
 
     def __enter__(self) -> Self:
         return self
@@ -254,7 +291,7 @@ class Workspace:
             for name in sorted(names):
                 lock = Lock(self._lock_root, f"resource-{sha256_hex(name.encode())[:16]}.lock")
                 held.callback(lock.close)
-                held.enter_context(lock.hold(LEDGER_SECONDS, announce=f"publishing {name}"))
+                held.enter_context(lock.hold(RESOURCE_SECONDS, announce=f"publishing {name}"))
             yield
 
     def keep_orphans(self, intent: Intent, files: Sequence[StagedFile]) -> None:
@@ -268,6 +305,7 @@ class Workspace:
                     (intent.task, intent.epoch, file.resource, file.name, file.digest, file.size, file.media_type),
                 )
             tx.event(intent.task, "late", {"epoch": intent.epoch, "files": [file.digest for file in files]})
+            tx.run("UPDATE tasks SET swept = 0 WHERE id = ?", (intent.task,))  # its trace has one line more
 
         for file in files:
             name = publish.staged(intent, file.resource) + (f"/{file.name}" if file.name else "")
@@ -349,6 +387,10 @@ class Workspace:
         """Return whether a thread of this process works on a task."""
         return task_id in self._running
 
+    def sweep(self) -> int:
+        """Render the evidence of what ended since the last sweep; return of how many tasks (see `projection.sweep`)."""
+        return projection.sweep(self)
+
     def settle(self, task_id: str) -> bool:
         """Take up a task whose process is gone (see `restart.settle`)."""
         return restart.settle(self, task_id)
@@ -378,7 +420,9 @@ def _register_child(tx: Tx, intent: Intent, identity: str, argv: Sequence[str]) 
 
 
 def _default_grant(tx: Tx) -> None:
-    """Issue the grant `init` makes: reversible writes inside the workspace, accepted by checks (design §4)."""
+    """Issue the grant `init` makes, once: reversible writes inside the workspace, accepted by checks (design §4)."""
+    if tx.one("SELECT 1 FROM grants WHERE id = 'default'") is not None:
+        return
     terms = grant.Terms(effects=DEFAULT_EFFECTS, resources=(publish.FILE, "scene:"), acceptance="checks")
     grant.issue(tx, grant.Grant("default", None, (), "local user", "local user", terms, tx.now))
     tx.event("", "granted", {"grant": "default", "effects": list(terms.effects), "resources": list(terms.resources)})

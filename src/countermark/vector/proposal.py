@@ -81,7 +81,6 @@ def propose_import(
     """Propose to import an SVG as a new document, named after `source` unless `document` names it."""
     target = document or f"{_stem(source)}{operation.SUFFIX}"
     _plain_name(target, operation.SUFFIX)
-    _not_in_the_way(workspace, target, revision)
     digest = workspace.store.put(svg)
     plan = Plan(
         "vector",
@@ -160,7 +159,6 @@ def propose_kit(
     if revision is None:
         known = workspace.ledger.read(lambda tx: fence.load(tx, resource))
         revision = known.revision if known is not None and workspace.files.exists(folder) else ABSENT
-    _not_in_the_way(workspace, folder, revision)
     return Proposal(plan, revision)
 
 
@@ -207,16 +205,6 @@ def last_task(workspace: Workspace, resource: str) -> task.Task | None:
 def _stands(workspace: Workspace, resource: str, revision: str) -> bool:
     known = workspace.ledger.read(lambda tx: fence.load(tx, resource))
     return known is not None and known.revision == revision
-
-
-def _not_in_the_way(workspace: Workspace, name: str, revision: str) -> None:
-    if revision == ABSENT and workspace.files.exists(name):
-        raise CountermarkError(
-            "output_exists",
-            f"{name} is there already, and it is not what this command made; nothing was changed.",
-            next_action=f"Move {name} away, or choose another name.",
-            details={"name": name},
-        )
 
 
 def _plain_name(name: str, suffix: str) -> None:

@@ -94,7 +94,7 @@ def import_svg(
     return _perform(workspace, wanted, grant, key)
 
 
-def bind(
+def bind(  # noqa: PLR0913 - each is an option of the one call
     workspace: Workspace,
     name: str,
     colour: str,
@@ -145,8 +145,24 @@ def export(
 def _perform(
     workspace: Workspace, wanted: Proposal, grant: str, key: str | None, revision: str | None = None
 ) -> tuple[Performed, dict[str, Any]]:
-    done = workspace.perform(wanted.plan, grant=grant, revision=revision or wanted.revision, key=key)
+    try:
+        done = workspace.perform(wanted.plan, grant=grant, revision=revision or wanted.revision, key=key)
+    except CountermarkError as error:
+        if error.code == "revision_conflict" and error.details.get("expected") == ABSENT:
+            raise _in_the_way(error) from error
+        raise
     return done, facts_of(workspace, done.task)
+
+
+def _in_the_way(error: CountermarkError) -> CountermarkError:
+    """Say of a conflict with something that was not expected at all what it is: an output that is not ours."""
+    name = publish.place(str(error.details["resource"]))
+    return CountermarkError(
+        "output_exists",
+        f"{name} is there already, and it is not what this command made; nothing was changed.",
+        next_action=f"Move {name} away, or choose another name.",
+        details=error.details,
+    )
 
 
 def _kit_facts(workspace: Workspace, done: Performed, document: Document) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import base64
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +28,7 @@ from countermark.kernel.workspace import Workspace
 from countermark.surfaces.mcp import toolset
 
 READ_CAP: Final = 32 << 20
+SWEEP_SECONDS: Final = 2.0
 _TASK: Final = re.compile(r"countermark://task/([a-z0-9-]{1,64})/receipt")
 _ARTIFACT: Final = re.compile(r"countermark://artifact/([0-9a-f]{64})")
 _INSTRUCTIONS: Final = (
@@ -44,6 +46,11 @@ class Surface:
         self._tools = {tool.name: tool for tool in tools}
         self._checks = {tool.name: Draft202012Validator(tool.schema) for tool in tools}
         self._grant = grant
+
+    def sweep(self) -> None:
+        """Render the evidence of what has ended; what cannot be rendered now is at the next sweep or start."""
+        with suppress(CountermarkError):
+            self._workspace.sweep()
 
     def listed(self) -> list[types.Tool]:
         """Return the declarations, in a fixed order."""
@@ -156,5 +163,14 @@ async def _serve(surface: Surface) -> None:
         on_call_tool=call_tool,
         on_read_resource=read_resource,
     )
-    async with stdio_server() as (incoming, outgoing):
+    async with stdio_server() as (incoming, outgoing), anyio.create_task_group() as beside:
+        beside.start_soon(_sweep, surface)
         await server.run(incoming, outgoing, server.create_initialization_options())
+        beside.cancel_scope.cancel()
+
+
+async def _sweep(surface: Surface) -> None:
+    """Render evidence beside the calls, never in their way."""
+    while True:
+        await anyio.sleep(SWEEP_SECONDS)
+        await anyio.to_thread.run_sync(surface.sweep)

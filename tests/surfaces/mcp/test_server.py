@@ -1,0 +1,155 @@
+"""The MCP surface as a client sees it: the real server in a process of its own, asked by our strict client."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import countermark
+from countermark.kernel import grant
+from countermark.kernel.child import ProcessChild, ProcessRunner
+from countermark.kernel.clock import SystemClock
+from countermark.kernel.ledger import Tx
+from countermark.kernel.stdio import Answered, Session, ToolError
+from countermark.kernel.workspace import Workspace
+from countermark.surfaces.mcp import toolset
+
+SVG = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10 10"><path id="a" fill="#1a6cff" d="M0 0h6v6h-6z"/>'
+    '<path id="b" fill="#1a6cff" d="M7 7h3v3h-3z"/></svg>'
+)
+SERVE = (
+    "import sys; from pathlib import Path; from countermark.surfaces.mcp import serve; "
+    "serve(Path(sys.argv[1]), toolsets=['vector'], grant=sys.argv[2] or None)"
+)
+Ask = Callable[..., Any]
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Path:
+    with Workspace.create(tmp_path / "space") as workspace:
+
+        def narrow(tx: Tx) -> None:
+            terms = grant.Terms(("vector.write",), ("file:other.vectorcraft",))
+            grant.issue(tx, grant.Grant("narrow", "default", (), "test", "test", terms, tx.now))
+
+        workspace.ledger.apply(narrow)
+    return tmp_path / "space"
+
+
+@pytest.fixture
+def connect(space: Path, tmp_path: Path) -> Iterator[Callable[..., Ask]]:
+    """Start servers; each returns a function that calls one tool."""
+    clock = SystemClock()
+    children: list[ProcessChild] = []
+
+    def start(grant_id: str = "") -> Ask:
+        live = tmp_path / f"live-{len(children)}"
+        live.touch()
+        child = ProcessRunner(clock).start(
+            [sys.executable, "-c", SERVE, str(space), grant_id],
+            liveness=live,
+            env={"PYTHONPATH": str(Path(countermark.__path__[0]).parent)},
+        )
+        children.append(child)
+        child.go()
+        session = Session(child, clock)
+
+        def ask(tool: str, **arguments: Any) -> Any:
+            if tool == "tools":
+                return session.tools(clock.monotonic() + 60)
+            return session.call(tool, arguments, clock.monotonic() + 90)
+
+        return ask
+
+    yield start
+    for child in children:
+        child.close()
+
+
+def test_the_tools_are_few_small_closed_and_annotated(connect: Callable[..., Ask]) -> None:
+    tools = connect()("tools").tools
+    assert set(tools) >= {"vector_read", "vector_import", "vector_apply", "vector_export", "task_status"}
+    assert len(tools) <= toolset.MOST_TOOLS
+    assert len(json.dumps([dict(tool.declaration) for tool in tools.values()])) <= toolset.MOST_BYTES
+    for name, tool in tools.items():
+        assert tool.input_schema["additionalProperties"] is False
+        hints = tool.declaration["annotations"]
+        assert {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} <= set(hints)
+        if name.startswith("vector_") and not hints["readOnlyHint"]:
+            assert {"idempotency_key", "expected_revision"} <= set(tool.input_schema["required"])
+
+
+@pytest.mark.promise("mcp.write.key-and-revision")
+def test_an_agent_imports_once_and_its_stale_write_is_refused(connect: Callable[..., Ask], space: Path) -> None:
+    ask = connect()
+    call = {"name": "mark.svg", "svg": SVG, "idempotency_key": "i", "expected_revision": "absent"}
+    first, again = ask("vector_import", **call), ask("vector_import", **call)
+    assert isinstance(first, Answered)
+    assert first.structured is not None
+    assert again.structured["task"] == first.structured["task"]
+    assert (first.structured["repeated"], again.structured["repeated"]) == (False, True)
+    seen = ask("vector_read").structured
+    bind = {"operation": "swatch.bind", "swatch": "primary", "colour": "#1a6cff", "idempotency_key": "b"}
+    bound = ask("vector_apply", **bind, leave=[], expected_revision=seen["revision"])
+    assert len(bound.structured["changed"]) == 2
+    stale = ask(
+        "vector_apply",
+        operation="swatch.set",
+        swatch="primary",
+        colour="#000000",
+        idempotency_key="s",
+        expected_revision=seen["revision"],
+    )
+    assert isinstance(stale, ToolError)
+    assert stale.structured is not None
+    assert stale.structured["error"]["code"] == "revision_conflict"
+    before = (space / "mark.vectorcraft").read_bytes()
+    assert b"000000" not in before
+
+
+def test_arguments_that_do_not_fit_are_refused_with_their_place(connect: Callable[..., Ask]) -> None:
+    ask = connect()
+    for arguments, pointer in (({"nope": 1}, "/"), ({"document": 5}, "/document")):
+        refused = ask("vector_read", **arguments)
+        assert isinstance(refused, ToolError)
+        assert refused.structured is not None
+        assert refused.structured["error"]["code"] == "input_invalid"
+        assert refused.structured["error"]["details"]["pointer"] == pointer
+
+
+@pytest.mark.promise("mcp.grant.fixed-by-the-person")
+def test_a_server_started_under_a_grant_never_acts_under_another(connect: Callable[..., Ask], space: Path) -> None:
+    ask = connect("narrow")
+    call = {"name": "mark.svg", "svg": SVG, "idempotency_key": "i", "expected_revision": "absent", "grant": "default"}
+    refused = ask("vector_import", **call)
+    assert isinstance(refused, ToolError)
+    assert refused.structured is not None
+    assert refused.structured["error"]["code"] == "permission_denied"
+    assert refused.structured["error"]["details"]["event"]
+    assert not (space / "mark.vectorcraft").exists()
+
+
+def test_a_task_can_be_looked_at_after_a_lost_reply(connect: Callable[..., Ask]) -> None:
+    ask = connect()
+    done = ask("vector_import", name="m.svg", svg=SVG, idempotency_key="i", expected_revision="absent").structured
+    status = connect()("task_status", task=done["task"]).structured
+    assert (status["state"], status["executed"]) == ("completed", "yes")
+    missing = ask("task_status", task="t-none")
+    assert isinstance(missing, ToolError)
+
+
+def test_a_board_comes_as_a_picture_and_a_kit_as_links(connect: Callable[..., Ask], space: Path) -> None:
+    ask = connect()
+    ask("vector_import", name="m.svg", svg=SVG, idempotency_key="i", expected_revision="absent")
+    kit = ask("vector_export", idempotency_key="k", expected_revision="absent")
+    kinds = [one["type"] for one in kit.content]
+    assert kinds.count("resource_link") == 14  # the receipt, twelve files, the record page
+    assert (space / "kit/receipt.json").exists()
+    seen = ask("vector_read", board="artboard-1-full-colour-48")
+    assert [one["type"] for one in seen.content] == ["text", "image"]
