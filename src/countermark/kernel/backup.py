@@ -6,21 +6,25 @@ import json
 import os
 import sqlite3
 from collections import defaultdict
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from countermark.kernel import schema
 from countermark.kernel.canon import canonical, parse_strict
+from countermark.kernel.clock import SystemClock
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.files import Root
-from countermark.kernel.ledger import GENESIS, chain
+from countermark.kernel.ledger import GENESIS, Ledger, LockGate, chain
+from countermark.kernel.lock import Lock
+from countermark.kernel.process import descendants_alive
 
 if TYPE_CHECKING:
     from countermark.kernel.workspace import Workspace
 
 LEDGER: Final = "ledger.sqlite"
+INCOMING: Final = "incoming.sqlite"
 ASSETS: Final = "assets.json"
 _CAP: Final = 1 << 34
 
@@ -117,24 +121,48 @@ def backup(workspace: Workspace, target: str | os.PathLike[str]) -> Path:
 def restore(folder: str | os.PathLike[str], source: str | os.PathLike[str]) -> Path:
     """Put a backed up ledger in the place of a workspace's, and keep the one it replaces beside it; return that path.
 
-    The workspace must not be open anywhere. Afterwards open it and call `settle_all`: unfinished tasks of the restored
-    ledger are reconciled with what is really there. Raises `workspace_newer` and `ledger_broken` before anything moves.
+    Afterwards open the workspace and call `settle_all`: unfinished tasks of the restored ledger are reconciled with what
+    is really there. Raises `workspace_newer`, `ledger_broken`, and `resource_busy` while a process has the workspace
+    open, before anything moves. After a crash in the middle a workspace without a ledger is refused: restore again.
     """
     home = Path(folder) / ".countermark"
     origin = Path(source) / LEDGER
     refuse_unsound(origin)
     with Root(home) as files, Root(source) as copy:
         parse_strict(copy.read(ASSETS, cap=1 << 30), what=ASSETS)
+        _refuse_open(home / "locks", files)
         kept = _free_name(files)
+        if files.exists(INCOMING):
+            files.remove(INCOMING)
+        descriptor = copy.open_regular(LEDGER)
+        try:
+            files.copy_in(INCOMING, descriptor, _CAP)
+        finally:
+            os.close(descriptor)
+        _fold(home, files)
+        # A ledger without its log beside it would open, and lack its last commits: the log goes last.
         for suffix in ("", "-wal", "-shm"):
             if files.exists(LEDGER + suffix):
                 files.move_new(LEDGER + suffix, kept + suffix)
-        descriptor = copy.open_regular(LEDGER)
-        try:
-            files.copy_in(LEDGER, descriptor, _CAP)
-        finally:
-            os.close(descriptor)
+        files.move_new(INCOMING, LEDGER)
     return home / kept
+
+
+def _refuse_open(locks: Path, files: Root) -> None:
+    for entry in files.listing("locks"):
+        if entry.name.startswith("r-") and entry.name.endswith(".live") and descendants_alive(locks / entry.name):
+            raise CountermarkError(
+                "resource_busy",
+                "A process has this workspace open, so its ledger cannot be replaced.",
+                next_action="End it, then restore again.",
+            )
+
+
+def _fold(home: Path, files: Root) -> None:
+    """Put the log's commits into the ledger itself, where it is sound enough to be opened."""
+    if files.exists(LEDGER):
+        with suppress(CountermarkError), files.inside("locks") as locks:
+            Ledger(home / LEDGER, LockGate(Lock(locks, "ledger.lock")), SystemClock()).close()
 
 
 def refuse_unsound(origin: Path) -> None:

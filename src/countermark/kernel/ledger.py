@@ -26,6 +26,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar, cast
 from countermark.kernel import schema
 from countermark.kernel.clock import Clock
 from countermark.kernel.errors import CountermarkError, Ending, register
+from countermark.kernel.lock import Lock
 from countermark.kernel.points import reach
 
 register(Ending.UNKNOWN, "commit_unknown")
@@ -35,6 +36,7 @@ Row = tuple[Any, ...]
 
 _VERSION_AT: Final = 60  # the user version in a database header (SQLite file format §1.3)
 BATCH: Final = 64
+SECONDS: Final = 30.0
 _COMPACT: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 GENESIS: Final = "0" * 64
 POINTS: Final = ("ledger.commit.before", "ledger.commit.after")
@@ -50,6 +52,22 @@ class Gate(Protocol):
     def release(self) -> None:
         """Give the lock back."""
         ...
+
+
+class LockGate:
+    """The gate of a workspace: a lock between processes, waited for at most SECONDS."""
+
+    def __init__(self, lock: Lock) -> None:
+        """Take the lock."""
+        self._lock = lock
+
+    def hold(self) -> None:
+        """Take it, or raise `ledger_busy` naming the holder."""
+        self._lock.acquire(SECONDS, code="ledger_busy")
+
+    def release(self) -> None:
+        """Give it back."""
+        self._lock.release()
 
 
 def compact(value: Any) -> str:

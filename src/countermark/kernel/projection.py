@@ -6,10 +6,11 @@ same bytes (seed 2, invariant 8: failure paths too produce complete evidence).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from countermark.kernel import publish, task
-from countermark.kernel.canon import canonical, revision_of
+from countermark.kernel.canon import canonical, revision_of, sha256_hex
+from countermark.kernel.errors import CountermarkError
 from countermark.kernel.ledger import Tx, compact
 from countermark.kernel.recovery import EffectKind
 from countermark.kernel.state import State
@@ -23,7 +24,10 @@ FILES: Final = ("trace.jsonl", "manifest.json", "summary.json", "receipt.json")
 
 
 def sweep(workspace: Workspace, *, limit: int = 256) -> int:
-    """Render what ended and is not yet rendered, at most `limit` tasks; return how many."""
+    """Render what ended and is not yet rendered, at most `limit` tasks; return how many.
+
+    Raises the last error when not one of them could be rendered.
+    """
     rows = workspace.ledger.read(
         lambda tx: tx.all(
             "SELECT id, epoch, kind, state FROM tasks "
@@ -31,20 +35,27 @@ def sweep(workspace: Workspace, *, limit: int = 256) -> int:
             (limit,),
         )
     )
+    done: list[str] = []
+    failed: CountermarkError | None = None
     for task_id, epoch, kind, state in rows:
-        write(workspace, task_id)
-        if kind == EffectKind.STAGED and state == State.COMPLETED:
-            publish.after(workspace, task_id, epoch)
-    if rows:
-        done = [(task_id,) for task_id, *_ in rows]
+        try:
+            write(workspace, task_id)
+            if kind == EffectKind.STAGED and state == State.COMPLETED:
+                publish.after(workspace, task_id, epoch)
+            done.append(task_id)
+        except CountermarkError as error:  # one that cannot be rendered now keeps no other from it
+            failed = error
+    if done:
 
         def mark(tx: Tx) -> None:
             for one in done:
-                tx.run("UPDATE tasks SET swept = 1 WHERE id = ?", one)
+                tx.run("UPDATE tasks SET swept = 1 WHERE id = ?", (one,))
 
         workspace.ledger.apply(mark)
+    if failed is not None and not done:
+        raise failed
     _retire_keys(workspace)
-    return len(rows)
+    return len(done)
 
 
 def write(workspace: Workspace, task_id: str) -> None:
@@ -55,7 +66,7 @@ def write(workspace: Workspace, task_id: str) -> None:
         path = f"{folder}/{name}"
         if not workspace.files.exists(path):
             workspace.files.create(path, data)
-        elif workspace.files.read(path, cap=len(data) + 1) != data:
+        elif workspace.files.digest(path) != sha256_hex(data):
             workspace.files.replace(path, data)
 
 
@@ -76,7 +87,7 @@ def render(workspace: Workspace, task_id: str) -> dict[str, bytes]:
         "state": found.state.value,
         "code": found.code,
         "executed": found.executed.value,
-        "phase": _phase(found, events[-1].body if events else {}),
+        "phase": _phase(found, [e.body["path"] for e in events if "path" in e.body]),
         "plan": found.plan.wire(),
         "planDigest": found.plan_digest,
         "verdicts": counts,
@@ -96,9 +107,9 @@ def render(workspace: Workspace, task_id: str) -> dict[str, bytes]:
     return files | {"manifest.json": canonical(manifest) + b"\n"}
 
 
-def _phase(found: Task, last: dict[str, Any]) -> str:
-    path = last.get("path", [])
-    return str(path[-2]) if len(path) > 1 else found.state.value
+def _phase(found: Task, paths: list[list[str]]) -> str:
+    """Return the state in which a task came to its end."""
+    return paths[-1][-2] if paths and len(paths[-1]) > 1 else found.state.value
 
 
 def kept_receipt(workspace: Workspace, task_id: str) -> bytes | None:
