@@ -7,7 +7,7 @@ commit. A row that could only be entered later says so.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from countermark.kernel import grant
@@ -71,11 +71,20 @@ def enter(workspace: Workspace, entry: Entry, grant_id: str) -> str:
                 )
             return str(row[0])
         chain = grant.load_chain(tx, grant_id)
+        late = replace(entry, late=True) if entry.late or not _permitted(tx, chain, entry) else entry
         grant.charge(tx, chain, fresh, 1, entry.uses)
-        _insert(tx, workspace, entry, grant_id, fresh, text, effect.effect_class)
+        _insert(tx, workspace, late, grant_id, fresh, text, effect.effect_class)
         return fresh
 
     return workspace.ledger.apply(transition)
+
+
+def _permitted(tx: Tx, chain: Sequence[grant.Grant], entry: Entry) -> bool:
+    try:
+        grant.permit(chain, entry.plan.effect, entry.plan.resources, entry.uses, tx.now)
+    except CountermarkError:
+        return False
+    return True
 
 
 def _insert(
