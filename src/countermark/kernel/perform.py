@@ -448,9 +448,10 @@ def again(
 
     def transition(tx: Tx) -> tuple[int, int]:
         once.in_time(tx, intent.deadline)
-        grant.permit(chain, intent.effect.word, intent.plan.resources, {"attempts": 1}, tx.now)
+        acting = grant.load_chain(tx, chain[0].id)  # others have spent from it since
+        grant.permit(acting, intent.effect.word, intent.plan.resources, {"attempts": 1}, tx.now)
         task.move(tx, intent.task, intent.epoch, path, "again", evidence, executed=Executed.UNKNOWN)
-        return once.begin_again(tx, intent.task, chain, intent.plan.resources, intent.epoch, workspace.runner_text)
+        return once.begin_again(tx, intent.task, acting, intent.plan.resources, intent.epoch, workspace.runner_text)
 
     try:
         number, epoch = workspace.ledger.apply(transition)
