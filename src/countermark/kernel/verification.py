@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from countermark.kernel.beneath import Beneath, open_argument
@@ -72,7 +71,7 @@ def verify(place: str | os.PathLike[str], trusted: Iterable[TrustedKey] = ()) ->
     for a receipt in any other spelling or with a signature that does not fit, and `receipt_mismatch` for a folder that
     differs: its details list the names that are `changed`, `missing`, `extra` and `irregular` (links, pipes, devices).
     """
-    if not Path(place).is_dir():
+    if not os.path.isdir(place):  # noqa: PTH112 - a path that is none is no folder; `Path.is_dir` raises for some
         receipt = parse(open_argument(os.fspath(place), MAX_BYTES))
         return Verification(receipt, _signer(receipt, trusted), None)
     with Beneath(place) as folder:
