@@ -124,3 +124,7 @@ class Appender:
                     self._root.remove(earlier)
                 self._root.move_new(self._name, earlier)
             self._root.append(self._name, line.encode("ascii", "backslashreplace"))
+
+    def close(self) -> None:
+        """Give the lock's descriptors back."""
+        self._lock.close()

@@ -7,10 +7,11 @@ end. A second Ctrl-C leaves at once; the next command finds the task and settles
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 from collections.abc import Callable
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, Self, TypeVar
 
 from countermark.kernel import cancel, task
 from countermark.kernel.errors import CountermarkError
@@ -32,19 +33,20 @@ class _Work(Generic[T]):
         self._work = work
         self._result: list[T] = []
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+        self._done = threading.Event()
+        threading.Thread(target=self._run, daemon=True).start()
 
     def _run(self) -> None:
         try:
             self._result.append(self._work())
         except BaseException as error:  # noqa: BLE001 - raised again where the call is waited for
             self._error = error
+        finally:
+            self._done.set()
 
     def ended(self, seconds: float) -> bool:
         """Wait so long at the most; say whether the call has come back."""
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
+        return self._done.wait(seconds)
 
     def outcome(self) -> T:
         """Return what the call returned, or raise what it raised."""
@@ -53,37 +55,52 @@ class _Work(Generic[T]):
         return self._result[0]
 
 
+class _Interrupts:
+    """Counts Ctrl-C instead of raising it anywhere, so that no write is ever cut in the middle."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __enter__(self) -> Self:
+        self._before = signal.signal(signal.SIGINT, self._one)
+        return self
+
+    def _one(self, *_: object) -> None:
+        self.count += 1
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+
 def carry(workspace: Workspace, work: Callable[[], T]) -> T:
-    """Do work that runs tasks, showing their progress on a terminal; Ctrl-C stops them, and says how they ended."""
-    seen = _head(workspace)
-    first = seen
-    running: _Work[T] | None = None
-    try:
+    """Do work that runs tasks, showing their progress on a terminal; Ctrl-C stops them, and says how they ended.
+
+    Raise StoppedError after an interrupt, else whatever the work raises. Call it from the main thread.
+    """
+    first = seen = _head(workspace)
+    with _Interrupts() as interrupts:
         running = _Work(work)
         while not running.ended(_LOOK_SECONDS):
             seen = _progress(workspace, seen)
-    except KeyboardInterrupt:
-        _stop(workspace, running)
-        raise _interrupted(workspace, first) from None
+            if interrupts.count:
+                _stop(workspace, running, interrupts)
+                raise _interrupted(workspace, first)
     return running.outcome()
 
 
-def _stop(workspace: Workspace, running: _Work[T] | None) -> None:
+def _stop(workspace: Workspace, running: _Work[T], interrupts: _Interrupts) -> None:
     sys.stderr.write("Stopping…\n")
     sys.stderr.flush()
-    try:
-        while True:
-            # Again and again: the work may have been about to begin a task when it was asked to stop.
-            for one in _own(workspace):
-                try:
-                    cancel.cancel(workspace, one.id, "Ctrl-C")
-                except CountermarkError as error:
-                    if error.code not in ("illegal_state", "stale_epoch"):
-                        raise
-            if running is None or running.ended(_LOOK_SECONDS):
-                return
-    except KeyboardInterrupt:
-        return
+    while True:
+        # Again and again: the work may have been about to begin a task when it was asked to stop.
+        for one in _own(workspace):
+            try:
+                cancel.cancel(workspace, one.id, "Ctrl-C")
+            except CountermarkError as error:
+                if error.code not in ("illegal_state", "stale_epoch"):
+                    raise
+        if running.ended(_LOOK_SECONDS) or interrupts.count > 1:
+            return
 
 
 def _own(workspace: Workspace) -> list[Task]:

@@ -9,7 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -75,8 +75,8 @@ def defect(folder: Path | None, command: str, error: BaseException) -> Path | No
     for base, place in _homes(folder):
         with suppress(CountermarkError, OSError), Root(base) as files:
             files.make_dir(place, mode=0o700)
-            with files.inside(place) as logs:
-                log = Log(Appender(logs, DEFECTS), clock=SystemClock(), redactor=redactor(folder or base))
+            with files.inside(place) as logs, closing(Appender(logs, DEFECTS)) as appender:
+                log = Log(appender, clock=SystemClock(), redactor=redactor(folder or base))
                 log.line("error", "internal_error", {"command": command, "trace": trace})
                 return Path(logs.path) / DEFECTS
     return None
