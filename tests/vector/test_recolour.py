@@ -165,6 +165,14 @@ def test_only_artboards_on_which_something_bound_paints_are_affected(document: D
     assert affected_artboards(ring, "line") == (1,)
 
 
+def test_what_cannot_be_drawn_counts_on_every_artboard(document: Document) -> None:
+    bound, _ = recolour.bind(document, "primary", "#1a6cff", only=[named(document, "ring")["id"]])
+    unknown = tampered(bound, "ring", kind={"type": "envelope", "content": []})
+    board = document.tree["artboards"][0]
+    apart = {**board, "id": 12, "rect": {"x0": 500.0, "y0": 0.0, "x1": 600.0, "y1": 100.0}}
+    assert affected_artboards(native.rewrite(unknown, {}, artboards=[board, apart]), "primary") == (1, 12)
+
+
 def test_unknown_swatches_and_colours_list_what_there_is(document: Document) -> None:
     bound, _ = recolour.bind(document, "primary", "#1a6cff")
     error = refused(lambda: recolour.set_colour(bound, "primry", "#000"))

@@ -57,9 +57,7 @@ def server(element: Element, ids: Mapping[str, Element], report: Report) -> Serv
         chain.append(other)
     attributes: dict[str, str] = {}
     for link in reversed(chain):
-        shared = {"gradientUnits", "gradientTransform", "spreadMethod"}
-        same = link.tag == element.tag
-        attributes.update({k: v for k, v in link.attributes.items() if same or k in shared})
+        attributes.update(link.attributes)  # the two kinds share no name of their geometry
     stops = next((found for link in chain if (found := _stops(link, report))), ())
     return Server(element, attributes, stops)
 
