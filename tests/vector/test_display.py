@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from countermark.kernel.errors import CountermarkError
 from countermark.vector.artboard import Box, artboards
 from countermark.vector.display import Display, Fill, Group, Shape, Stroke, shapes
 from countermark.vector.paint_server import Gradient, Solid
@@ -272,6 +273,7 @@ def test_dashes_are_made_even_and_impossible_ones_draw_a_solid_line() -> None:
         (path(1, square(0, 0, 9, 9), fill(solid(RED), effects=[{"id": "blur"}])), "effects of a fill"),
         (path(1, square(0, 0, 9, 9), stroke(solid(RED), 1, brush="Charcoal")), "brush of a stroke"),
         (path(1, square(0, 0, 9, 9), stroke(solid(RED), 1, end_arrow="Arrow")), "arrowheads"),
+        (path(1, square(0, 0, 9, 9), stroke(solid(RED), 1, cap="Wavy")), "cap Wavy of a stroke"),
         (path(1, square(0, 0, 9, 9), stroke(solid(RED), 1, profile={"points": []})), "width profile of a stroke"),
         (
             path(1, square(0, 0, 9, 9), stroke(solid(RED), 1, dash={"pattern": [1], "align_corners": True})),
@@ -288,6 +290,24 @@ def test_dashes_are_made_even_and_impossible_ones_draw_a_solid_line() -> None:
 )
 def test_what_cannot_be_drawn_is_named(node: Json, what: str) -> None:
     assert what in named(node)
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        path(7, square(0, 0, 9, 9), stroke(solid(RED), "wide")),  # type: ignore[arg-type]
+        path(7, square(0, 0, 9, 9), fill(solid({"model": "rgb", "r": 1.0}))),
+        path(7, square(0, 0, 9, 9), RED_FILL, opacity="half"),
+        path(7, square(0, 0, 9, 9), stroke(solid(RED), 1, dash=[4, 2])),
+        path(7, square(0, 0, 9, 9), fill({"type": "gradient", "gradient": {"stops": [stop(0, RED)] * 2}, "geom": 3})),
+        group(7, path(8, square(0, 0, 9, 9), RED_FILL), opacity=[1]),
+    ],
+)
+def test_a_member_of_a_wrong_kind_is_refused_with_the_object(node: Json) -> None:
+    with pytest.raises(CountermarkError) as caught:
+        shown(node)
+
+    assert (caught.value.code, caught.value.details) == ("artifact_invalid", {"object": 7})
 
 
 def test_a_loss_on_another_board_is_no_loss_here() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
+from countermark.kernel.errors import CountermarkError
 from countermark.vector.affine import Matrix
 from countermark.vector.artboard import Artboard, Box
 from countermark.vector.container import Json
@@ -52,7 +53,10 @@ class _Reader:
         self.undrawn: list[Undrawn] = []
 
     def background(self, board: Artboard, value: Any) -> PaintServer | None:
-        colour = rgb(value)
+        try:
+            colour = rgb(value)
+        except (KeyError, TypeError):
+            colour = None
         if colour is None:
             self.undrawn.append(Undrawn(0, board.name, "artboard background"))
             return None
@@ -61,7 +65,15 @@ class _Reader:
     def children(self, nodes: list[Json]) -> tuple[Shape | Group, ...]:
         found: list[Shape | Group] = []
         for node in nodes:
-            found.extend(self._node(node))
+            try:
+                found.extend(self._node(node))
+            except (AttributeError, KeyError, TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
+                raise CountermarkError(
+                    "artifact_invalid",
+                    f"Object {node['id']} has a member that cannot be read: {error}.",
+                    next_action="Correct the object in the editor it came from.",
+                    details={"object": node["id"]},
+                ) from error
         return tuple(found)
 
     def _node(self, node: Json) -> list[Shape | Group]:
@@ -201,14 +213,21 @@ class _Reader:
             opacity=opacity,
             blend=blend,
             width=float(item["width"]),
-            cap=item.get("cap", "Butt"),
-            join=item.get("join", "Miter"),
+            cap=self._one_of(node, item, "cap", ("Butt", "Round", "Square")),
+            join=self._one_of(node, item, "join", ("Miter", "Round", "Bevel")),
             miter_limit=float(item.get("miter_limit", 10.0)),
-            align=item.get("align", "Center"),
+            align=self._one_of(node, item, "align", ("Center", "Inside", "Outside")),
             dash=pattern,
             dash_offset=float(dash.get("offset", 0.0)),
             pen=self._pen(node, item),
         )
+
+    def _one_of(self, node: Json, item: Json, member: str, known: tuple[str, ...]) -> str:
+        value = item.get(member) or known[0]
+        if value in known:
+            return str(value)
+        self._miss(node, f"{member} {value} of a stroke")
+        return known[0]
 
     def _pen(self, node: Json, item: Json) -> Matrix | None:
         pen = (item.get("countermark") or {}).get("pen")
