@@ -101,6 +101,15 @@ def test_everything_is_inherited_by_reference_once() -> None:
     assert len(paint["gradient"]["stops"]) == 2
 
 
+def test_geometry_is_taken_from_a_gradient_of_the_same_kind_only() -> None:
+    paint = painted(
+        f'<radialGradient id="a" y2="1" spreadMethod="reflect">{STOPS}</radialGradient>'
+        '<linearGradient id="g" href="#a"/>'
+    )
+    assert paint["geom"]["start"]["y"] == paint["geom"]["end"]["y"]
+    assert paint["countermark"] == {"spread": "reflect"}
+
+
 def test_a_circle_of_gradients_is_refused_by_name() -> None:
     with pytest.raises(CountermarkError, match="#g refers to itself") as caught:
         painted('<linearGradient id="g" href="#b"/><linearGradient id="b" href="#g"/>')

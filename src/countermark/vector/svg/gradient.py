@@ -22,6 +22,7 @@ from countermark.vector.svg.style import INITIAL, computed, own
 from countermark.vector.svg.transform import origin, transform
 
 GRADIENTS: Final = frozenset({"linearGradient", "radialGradient"})
+_SHARED: Final = frozenset({"gradientTransform", "gradientUnits", "spreadMethod"})
 _UNIT: Final = Frame(1.0, 1.0)
 _CLOSE: Final = 1 - 1e-4
 
@@ -57,7 +58,9 @@ def server(element: Element, ids: Mapping[str, Element], report: Report) -> Serv
         chain.append(other)
     attributes: dict[str, str] = {}
     for link in reversed(chain):
-        attributes.update(link.attributes)  # the two kinds share no name of their geometry
+        # A stray y2 on a radial gradient is no geometry that a linear one could take from it.
+        same = link.tag == element.tag
+        attributes.update({name: value for name, value in link.attributes.items() if same or name in _SHARED})
     stops = next((found for link in chain if (found := _stops(link, report))), ())
     return Server(element, attributes, stops)
 
