@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from countermark.kernel import fence, task
 from countermark.kernel.adapter import Intent, StagedFile
 from countermark.kernel.canon import ABSENT, sha256_hex
+from countermark.kernel.config import PROJECT_FILE
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.ledger import Tx, compact
 from countermark.kernel.recovery import Executed
@@ -26,19 +27,32 @@ if TYPE_CHECKING:
 
 FILE: Final = "file:"
 RECEIPT: Final = "receipt.json"
-STAGE: Final = ".countermark/stage"
+HOME: Final = ".countermark"
+STAGE: Final = f"{HOME}/stage"
 Targets = Mapping[str, tuple[str, str]]
 
 
 def place(resource: str) -> str:
-    """Return the path below the workspace that a `file:` resource names; raise `input_invalid` for any other."""
+    """Return the path below the workspace that a `file:` resource names.
+
+    Raises `input_invalid` for any other, and `permission_denied` for the workspace's own files.
+    """
     if not resource.startswith(FILE) or len(resource) == len(FILE):
         raise CountermarkError(
             "input_invalid",
             f"{resource} is not a file or folder of the workspace.",
             next_action="Name it as `file:` and a path below the workspace.",
         )
-    return resource.removeprefix(FILE)
+    path = resource.removeprefix(FILE)
+    parts = path.casefold().split("/")  # some disks do not tell letters by their case
+    if HOME in parts or parts == [PROJECT_FILE]:
+        raise CountermarkError(
+            "permission_denied",
+            f"{path} belongs to the workspace itself; no effect may write it.",
+            next_action="Write to another place in the workspace.",
+            details={"resource": resource},
+        )
+    return path
 
 
 def stage_of(task_id: str, epoch: int) -> str:
@@ -132,6 +146,15 @@ def register(tx: Tx, intent: Intent, files: Sequence[StagedFile]) -> None:
         )
 
 
+def registered(tx: Tx, intent: Intent) -> list[StagedFile]:
+    """Return the files that were entered for an attempt's task under its epoch."""
+    rows = tx.all(
+        "SELECT resource, name, digest, size, media_type FROM artifacts WHERE task = ? AND epoch = ?",
+        (intent.task, intent.epoch),
+    )
+    return [StagedFile(*row) for row in rows]
+
+
 def targets(workspace: Workspace, intent: Intent) -> dict[str, tuple[str, str]]:
     """Return the old and the new revision of every resource, as the publish intent records them."""
     return {
@@ -189,6 +212,8 @@ def _exchange(workspace: Workspace, intent: Intent, name: str, old: str, new: st
         return
     if current != old:
         raise _conflict(name, old, current)
+    if files.revision(here) != new:
+        raise _undeclared(name)
     if old == ABSENT:
         parent = there.rpartition("/")[0]
         if parent and not files.exists(parent):
