@@ -17,7 +17,7 @@ from countermark.kernel.errors import CountermarkError
 from countermark.kernel.grant import Grant
 from countermark.kernel.ledger import Tx, compact
 from countermark.kernel.plan import Plan, RuntimeIdentity
-from countermark.kernel.recovery import EffectClass, Executed
+from countermark.kernel.recovery import EffectClass, EffectKind, Executed
 from countermark.kernel.state import State
 
 
@@ -179,7 +179,9 @@ def _end_revised(tx: Tx, ask: Ask) -> None:
     old = task.load(tx, ask.supersedes)
     body = {"message": f"Revised by task {ask.task}.", "supersededBy": ask.task, "keyid": ask.keyid}
     path = (State.REVIEW_READY, State.FAILED)
-    task.move(tx, old.id, old.epoch, path, "superseded", body, code="superseded", executed=Executed.NO)
+    # What is only staged has changed nothing; a direct effect has happened, whatever comes after it.
+    executed = Executed.NO if old.kind is EffectKind.STAGED else None
+    task.move(tx, old.id, old.epoch, path, "superseded", body, code="superseded", executed=executed)
 
 
 def _fences(tx: Tx, ask: Ask) -> None:

@@ -307,6 +307,8 @@ def settle(workspace: Workspace, intent: Intent, outcome: Outcome, spent_ms: int
         "durationMs": spent_ms,
         "retries": intent.attempt - 1,
     }
+    if outcome.revisions:
+        known["revisions"] = dict(outcome.revisions)
 
     def result(tx: Tx) -> None:
         task.move(
@@ -384,6 +386,8 @@ def reconcile(workspace: Workspace, intent: Intent) -> Performed:
         raise unsettled(workspace.ledger.read(lambda tx: task.load(tx, intent.task)))
     if step is Step.VERIFY:
         outcome = finding.outcome or Outcome(executed=Executed.YES)
+        if outcome.revisions:
+            evidence["revisions"] = dict(outcome.revisions)
 
         def found(tx: Tx) -> None:
             _advance_executed(
@@ -547,7 +551,9 @@ def _accept_or_wait(
             fence.assert_held(tx, intent.task, intent.plan.resources, intent.epoch)
             publish.register(tx, intent, files)
         if not by_checks:
-            task.move(tx, intent.task, intent.epoch, (State.VERIFYING, State.REVIEW_READY), "verified", body)
+            left = {"revisions": dict(outcome.revisions)} if direct else {}
+            waits = (State.VERIFYING, State.REVIEW_READY)
+            task.move(tx, intent.task, intent.epoch, waits, "verified", body | left)
             names = intent.plan.resources
             fence.release(tx, intent.task, names, dict(outcome.revisions) if direct else None)
             return

@@ -90,7 +90,7 @@ class Receipts:
             effect_class=found.effect_class,
             plan_digest=found.plan_digest,
             input_refs=found.plan.inputs,
-            resources=_resources(found, end),
+            resources=_resources(found, end, _last(history, "revisions")),
             runtime_identity=found.runtime,
             deadline=found.deadline,
             budget=dict(found.plan.budget),
@@ -123,8 +123,9 @@ def _acceptance(history: History) -> Acceptance | None:
     return Acceptance(wire["by"], wire["how"], wire["evidence"], wire["authenticated"]) if wire else None
 
 
-def _resources(found: Task, end: dict[str, Any]) -> tuple[ResourceFact, ...]:
-    after = end.get("revisions", {})
+def _resources(found: Task, end: dict[str, Any], made: dict[str, Any]) -> tuple[ResourceFact, ...]:
+    # A direct effect that was made and then not accepted has changed its resource all the same.
+    after = end.get("revisions", made.get("revisions", {}))
     before = end.get("before", found.expected)
 
     def left(name: str) -> str | None:

@@ -52,8 +52,13 @@ def accept(workspace: Workspace, task_id: str, evidence: str, *, by: str = UNPRO
     proof.check_evidence(evidence, body["evidence"])
     acceptance = {"by": by, "how": "person", "evidence": evidence, "authenticated": False}
     if found.kind is not EffectKind.STAGED:
-        workspace.ledger.apply(lambda tx: _complete(tx, workspace, found, acceptance))
+        workspace.ledger.apply(lambda tx: _complete(tx, workspace, found, acceptance, body.get("revisions", {})))
         return perform.answer(workspace, workspace.ledger.read(lambda tx: task.load(tx, task_id)))
+    with workspace.running(task_id):
+        return _accept_staged(workspace, found, acceptance)
+
+
+def _accept_staged(workspace: Workspace, found: Task, acceptance: dict[str, Any]) -> perform.Performed:
     observed = {name: publish.observe(workspace, name) for name in found.plan.resources}
 
     def retake(tx: Tx) -> int:
@@ -73,11 +78,16 @@ def accept(workspace: Workspace, task_id: str, evidence: str, *, by: str = UNPRO
     except CountermarkError as error:
         if error.code != "revision_conflict":
             raise
-        sentence, details = error.sentence, error.details
-        workspace.ledger.apply(lambda tx: _reject(tx, workspace, found, "stale_evidence", sentence, details))
-        raise perform.ending(workspace, workspace.ledger.read(lambda tx: task.load(tx, task_id))) from error
+        raise _stale(workspace, found, error) from error
     workspace.move_stage(found.id, epoch)
-    intent = perform.intent_of(workspace, workspace.ledger.read(lambda tx: task.load(tx, task_id)))
+    retaken = workspace.ledger.read(lambda tx: task.load(tx, found.id))
+    intent = perform.intent_of(workspace, retaken)
+    try:
+        publish.keep(workspace, intent, workspace.ledger.read(lambda tx: publish.registered(tx, intent)))
+    except CountermarkError as error:
+        if error.code != "artifact_invalid":
+            raise
+        raise _stale(workspace, retaken, error) from error
     wanted = publish.targets(workspace, intent)
 
     def decide(tx: Tx) -> None:
@@ -87,7 +97,14 @@ def accept(workspace: Workspace, task_id: str, evidence: str, *, by: str = UNPRO
 
     workspace.ledger.apply(decide)
     publish.publish(workspace, intent, wanted)
-    return perform.answer(workspace, workspace.ledger.read(lambda tx: task.load(tx, task_id)))
+    return perform.answer(workspace, workspace.ledger.read(lambda tx: task.load(tx, found.id)))
+
+
+def _stale(workspace: Workspace, found: Task, error: CountermarkError) -> CountermarkError:
+    """End a waiting task whose target or whose stage is not what was reviewed, and return the error of its ending."""
+    sentence, details = error.sentence, error.details
+    workspace.ledger.apply(lambda tx: _reject(tx, workspace, found, "stale_evidence", sentence, details))
+    return perform.ending(workspace, workspace.ledger.read(lambda tx: task.load(tx, found.id)))
 
 
 def reject(workspace: Workspace, task_id: str, reason: str) -> None:
@@ -125,7 +142,8 @@ def settle_by_person(workspace: Workspace, task_id: str, executed: Executed, evi
         workspace.ledger.apply(
             lambda tx: task.move(tx, task_id, found.epoch, path, "reconciled", body, executed=Executed.YES)
         )
-        return perform.verify(workspace, intent, outcome)
+        with workspace.running(task_id):
+            return perform.verify(workspace, intent, outcome)
 
     def failed(tx: Tx) -> None:
         whole = {**body, "message": "Settled by a person: it did not happen.", "keyid": workspace.keys.current_id()}
@@ -165,13 +183,15 @@ def _verified(workspace: Workspace, found: Task) -> dict[str, Any]:
     )
 
 
-def _complete(tx: Tx, workspace: Workspace, found: Task, acceptance: dict[str, Any]) -> None:
-    body = {"acceptance": acceptance, "keyid": workspace.keys.current_id()}
+def _complete(tx: Tx, workspace: Workspace, found: Task, acceptance: dict[str, Any], revisions: dict[str, str]) -> None:
+    body = {"acceptance": acceptance, "revisions": revisions, "keyid": workspace.keys.current_id()}
     task.move(tx, found.id, found.epoch, (State.REVIEW_READY, State.COMPLETED), "completed", body)
 
 
 def _reject(tx: Tx, workspace: Workspace, found: Task, code: str, message: str, details: dict[str, Any]) -> None:
     body = {"message": message, "details": details, "keyid": workspace.keys.current_id()}
     path = (State.REVIEW_READY, State.FAILED)
-    task.move(tx, found.id, found.epoch, path, "failed", body, code=code, executed=Executed.NO)
+    # What is only staged has changed nothing; a direct effect has happened, whatever a person thinks of it.
+    executed = Executed.NO if found.kind is EffectKind.STAGED else None
+    task.move(tx, found.id, found.epoch, path, "failed", body, code=code, executed=executed)
     fence.release(tx, found.id, found.plan.resources)
