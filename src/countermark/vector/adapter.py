@@ -87,17 +87,19 @@ class VectorAdapter(Adapter):
         source = operation.input_of(intent.plan, operation.SOURCE)
         with Root(context.stage) as stage:
             context.store.copy_to(source.digest, stage, "source.svg")
+            call = {
+                "input": "source.svg",
+                "sha256": source.digest,
+                "output": place(intent.plan.resources[0]),
+                "name": wanted.source,
+            }
+            if wanted.joins:
+                ref = operation.input_of(intent.plan, operation.DOCUMENT)
+                context.store.copy_to(ref.digest, stage, f"into{operation.SUFFIX}")
+                call |= {"into": f"into{operation.SUFFIX}", "into_sha256": ref.digest}
             _make_parent(stage, place(intent.plan.resources[0]))
             with EngineRun(context, intent, self._seconds) as engine:
-                said = engine.call(
-                    "import_svg",
-                    {
-                        "input": "source.svg",
-                        "sha256": source.digest,
-                        "output": place(intent.plan.resources[0]),
-                        "name": wanted.source,
-                    },
-                )
+                said = engine.call("import_svg", call)
                 made = said["document"]
                 document = native.load(stage.read(made["name"], cap=INPUT_CAP))
                 _judged(engine, stage, made["name"], made["sha256"], document)

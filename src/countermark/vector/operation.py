@@ -20,9 +20,13 @@ PREVIOUS: Final = "previous-document"
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """Read an SVG into a new native document; `source` is the input's name as the person knows it."""
+    """Read an SVG into a new native document, or as one more artboard into the plan's document.
+
+    `source` is the input's name as the person knows it.
+    """
 
     source: str
+    joins: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,8 @@ def read(plan: Plan) -> Operation:
     payload = plan.payload
     match plan.operation:
         case "import":
-            found: Operation = Import(_text(payload, "source"))
+            joins = any(ref.name == DOCUMENT for ref in plan.inputs)
+            found: Operation = Import(_text(payload, "source"), joins)
         case "swatch.bind":
             only = payload.get("only")
             found = Bind(

@@ -76,9 +76,19 @@ def only_document(workspace: Workspace) -> str:
 
 
 def propose_import(
-    workspace: Workspace, svg: bytes, source: str, *, document: str | None = None, revision: str = ABSENT
+    workspace: Workspace,
+    svg: bytes,
+    source: str,
+    *,
+    document: str | None = None,
+    into: str | None = None,
 ) -> Proposal:
-    """Propose to import an SVG as a new document, named after `source` unless `document` names it."""
+    """Propose to import an SVG as a new document, named after `source` unless `document` names it.
+
+    With `into` it becomes one more artboard of that document instead.
+    """
+    if into is not None:
+        return _propose_joining(workspace, svg, source, into)
     target = document or f"{_stem(source)}{operation.SUFFIX}"
     _plain_name(target, operation.SUFFIX)
     digest = workspace.store.put(svg)
@@ -90,7 +100,16 @@ def propose_import(
         {"source": source, "bytes": len(svg) * _DOCUMENT_FACTOR + _SLACK},
         (InputRef(operation.SOURCE, SHA256_PREFIX + digest, digest),),
     )
-    return Proposal(plan, revision)
+    return Proposal(plan, ABSENT)
+
+
+def _propose_joining(workspace: Workspace, svg: bytes, source: str, into: str) -> Proposal:
+    opened = Open(workspace, into)
+    digest = workspace.store.put(svg)
+    payload = {"source": source, "bytes": len(svg) * _DOCUMENT_FACTOR + len(opened.data) * 2 + _SLACK}
+    refs = (InputRef(operation.SOURCE, SHA256_PREFIX + digest, digest), opened.ref(workspace))
+    plan = Plan("vector", operation.EFFECT, "import", (publish.FILE + opened.name,), payload, refs)
+    return Proposal(plan, opened.revision)
 
 
 def propose_bind(

@@ -53,15 +53,19 @@ SCHEMAS: Final[list[Json]] = [
     },
     {
         "name": "import_svg",
-        "description": "Read an SVG of the stage into a native document, which holds the report of what is lost.",
+        "description": "Read an SVG of the stage into a native document, or into one more artboard of `into`.",
         "inputSchema": _object(
             {
                 "input": _STAGE_NAME,
                 "sha256": _SHA256,
                 "output": _STAGE_NAME,
                 "name": _STAGE_NAME,
+                "into": _STAGE_NAME,
+                "into_sha256": _SHA256,
             },
             "name",
+            "into",
+            "into_sha256",
         ),
         "annotations": {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
     },
@@ -124,7 +128,10 @@ class Tasks:
         from countermark.vector.svg.import_ import import_svg  # noqa: PLC0415
 
         source = self._read(arguments["input"], arguments["sha256"])
-        found = import_svg(source, name=str(arguments.get("name") or arguments["input"]))
+        into = None
+        if "into" in arguments:
+            into = native.load(self._read(arguments["into"], arguments.get("into_sha256", "")))
+        found = import_svg(source, name=str(arguments.get("name") or arguments["input"]), into=into)
         return {
             "document": self._write(arguments["output"], native.dump(found.document)),
             "losses": found.losses[:_LISTED],

@@ -26,10 +26,10 @@ from countermark.kernel.tool import (
     write_schema,
 )
 from countermark.vector import document as native
-from countermark.vector import operation, recording, swatch
+from countermark.vector import operation, swatch
 from countermark.vector.artboard import artboards
 from countermark.vector.document import Document
-from countermark.vector.kit import boards_for
+from countermark.vector.kit import PAGE, boards_for
 from countermark.vector.proposal import (
     DOCUMENT_CAP,
     KIT,
@@ -74,9 +74,13 @@ def read(workspace: Workspace, name: str | None = None, *, board: str | None = N
         "losses": losses[:_SHOWN],
         "lossesTotal": len(losses),
     }
-    summary = f"{opened.name} at {fence.short(opened.revision)}: {data['objects']} objects, {len(tokens)} swatches, "
+    summary = f"{opened.name} at {fence.short(opened.revision)}: {_count(int(data['objects']), 'object')}, {_count(len(tokens), 'swatch', 'es')}, "
     pictures = _board_picture(workspace, board) if board else ()
-    return Result(summary + f"{len(losses)} losses on import.", data, pictures=pictures)
+    return Result(summary + f"{_count(len(losses), 'loss', 'es')} on import.", data, pictures=pictures)
+
+
+def _count(number: int, noun: str, ending: str = "s") -> str:
+    return f"{number} {noun}{'' if number == 1 else ending}"
 
 
 def import_svg(
@@ -86,12 +90,13 @@ def import_svg(
     *,
     grant: str,
     document: str | None = None,
-    revision: str = ABSENT,
+    into: str | None = None,
+    revision: str | None = None,
     key: str | None = None,
 ) -> tuple[Performed, dict[str, Any]]:
-    """Import an SVG as a new document; return the task and what could not be carried over."""
-    wanted = propose_import(workspace, svg, source, document=document, revision=revision)
-    return _perform(workspace, wanted, grant, key)
+    """Import an SVG as a new document, or as one more artboard; return the task and what could not be carried over."""
+    wanted = propose_import(workspace, svg, source, document=document, into=into)
+    return _perform(workspace, wanted, grant, key, revision)
 
 
 def bind(  # noqa: PLR0913 - each is an option of the one call
@@ -173,7 +178,7 @@ def _kit_facts(workspace: Workspace, done: Performed, document: Document) -> dic
         for ref in found.plan.inputs
         if ref.name.startswith(operation.BEFORE)
     }
-    now = {name: sha for name, sha in published(workspace, done.task) if name != recording.PAGE}
+    now = {name: sha for name, sha in published(workspace, done.task) if name != PAGE}
     boards = []
     for board in boards_for(document):
         states = {_change(before.get(name), now.get(name)) for name in board.files if name in now}
@@ -251,6 +256,7 @@ def _call_import(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
         workspace,
         svg,
         arguments["name"],
+        into=arguments.get("into"),
         grant=_grant(workspace, arguments),
         revision=arguments["expected_revision"],
         key=arguments["idempotency_key"],
@@ -301,7 +307,7 @@ def _call_export(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
     summary = f"{len(facts['boards'])} boards in {facts['folder']}: {changed} changed, {equal} byte-equal."
     links = [
         Link(
-            name, f"countermark://artifact/{sha}", "text/html" if name == recording.PAGE else "application/octet-stream"
+            name, f"countermark://artifact/{sha}", "text/html" if name == PAGE else "application/octet-stream"
         )
         for name, sha in published(workspace, done.task)
     ]
@@ -352,6 +358,7 @@ TOOLS: Final = (
                 },
                 "svg": {"type": "string", "maxLength": SVG_TEXT_MAX},
                 "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+                "into": {**_DOCUMENT, "description": "A document that gets it as one more artboard."},
             },
             "name",
         ),

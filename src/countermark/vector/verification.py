@@ -105,9 +105,10 @@ def of_document(wanted: Operation, intent: Intent, outcome: Outcome, context: Co
     ]
     document = native.load(data)
     if isinstance(wanted, Import):
-        ref = operation.input_of(intent.plan, operation.SOURCE)
-        original = context.store.get(ref.digest, CAP)
-        seen += [row.verdict for row in _originals(document, {ref.digest: original}, stage, required=False)]
+        shown = as_imported(document)
+        originals = {one.sha256: _stored(context, one.sha256) for one in sources(document)}
+        known = {digest: content for digest, content in originals.items() if content is not None}
+        seen += [row.verdict for row in _originals(shown, known, stage, required=False)]
     elif isinstance(wanted, Bind | SetColour):
         seen.append(_brand(wanted, intent, context, document))
     return Verification(tuple(seen))

@@ -28,9 +28,9 @@ class Emitter:
     _ids: count[int]
 
     @classmethod
-    def for_size(cls, side: float) -> Emitter:
-        """Return an emitter for a drawing of this larger side."""
-        return cls(max(0, _DIGITS - 1 - math.floor(math.log10(side))), count(2))
+    def for_size(cls, side: float, first: int = 2) -> Emitter:
+        """Return an emitter for a drawing of this larger side, whose first node gets the id `first`."""
+        return cls(max(0, _DIGITS - 1 - math.floor(math.log10(side))), count(first))
 
     def path(self, path: Json, matrix: Matrix) -> Json:
         """Return a user-space path in document coordinates; a point that overflows raises `NotFiniteError`."""

@@ -13,7 +13,7 @@ from countermark.vector.artboard import Box, new_artboard
 from countermark.vector.container import Json
 from countermark.vector.document import Document
 from countermark.vector.shape import children_of
-from countermark.vector.svg import loss
+from countermark.vector.svg import joining, loss
 from countermark.vector.svg.clip import matrix_of
 from countermark.vector.svg.emit import Emitter
 from countermark.vector.svg.number import Frame, NotFiniteError
@@ -36,21 +36,27 @@ class Imported:
     notes: list[Json] = field(default_factory=list)
 
 
-def import_svg(data: bytes, *, name: str = "drawing.svg") -> Imported:
+def import_svg(data: bytes, *, name: str = "drawing.svg", into: Document | None = None) -> Imported:
     """Read an SVG into a native document with one artboard of its size.
 
-    Raise `svg_invalid`, `svg_unsafe`, `svg_too_deep` or `input_too_large`; nothing outside the file is ever followed.
+    With `into` the drawing becomes one more artboard and layer of that document, to the right of everything in it;
+    what is there keeps its bytes. Raise `svg_invalid`, `svg_unsafe`, `svg_too_deep` or `input_too_large`; nothing
+    outside the file is ever followed.
     """
     parsed = parse(data, what=name)
     root = parsed.root
     report = Report()
+    first = into.tree["next_id"] if into is not None else 1
     if not parsed.has_namespace:
         report.note("namespace", root, "The root does not name the SVG namespace; it is read as SVG all the same.")
     try:
         size = root_size(root, name)
         ids = _ids(root)
         loss.of_file(root, report)
-        layer_nodes, emitter, size = _draw(root, size, ids, report, name)
+        size = _measured(root, size, ids, report, name)
+        origin = joining.origin_beside(into, _reach(root, size, ids)) if into is not None else (0.0, 0.0)
+        emitter = Emitter.for_size(max(size.width, size.height, *origin), first + 1)
+        layer_nodes = _root_nodes(root, size, ids, emitter, report, origin)
     except (NotFiniteError, ArithmeticError) as error:
         message = f"{name}: {root.path} has a number that is not finite, too large or too small: {str(error)[:60]!r}."
         raise not_svg(message, "Correct the number and import again.") from error
@@ -58,8 +64,8 @@ def import_svg(data: bytes, *, name: str = "drawing.svg") -> Imported:
     title = " ".join(next((child.text for child in root.children if child.tag == "title"), "").split())
     title = title or re.sub(r"\.svgz?\Z", "", name, flags=re.IGNORECASE)
     layer: Json = {
-        "id": 1,
-        "name": "Layer 1",
+        "id": first,
+        "name": "Layer 1" if into is None else title,
         "appearance": {"items": []},
         "kind": {
             "type": "layer",
@@ -70,13 +76,18 @@ def import_svg(data: bytes, *, name: str = "drawing.svg") -> Imported:
         },
     }
     source: Json = {"name": name, "sha256": sha256_hex(data)}
-    said = {key: root.attributes[key] for key in ("width", "height", "viewBox") if key in root.attributes}
+    source |= {key: root.attributes[key] for key in ("width", "height", "viewBox") if key in root.attributes}
+    box = Box(origin[0], origin[1], origin[0] + size.width, origin[1] + size.height)
+    if into is not None:
+        board = new_artboard(joining.next_board(into), title, box)
+        document = joining.joined(into, layer, board, source, report, emitter.next_id())
+        return Imported(document, report.losses, report.notes)
     document = native.new(
         title,
-        artboards=[new_artboard(1, title, Box(0.0, 0.0, size.width, size.height))],
+        artboards=[new_artboard(1, title, box)],
         layers=[layer],
         next_id=emitter.next_id(),
-        countermark={"source": {**source, **said}, "losses": report.losses, "notes": report.notes},
+        countermark={"source": source, "losses": report.losses, "notes": report.notes},
     )
     return Imported(document, report.losses, report.notes)
 
@@ -89,14 +100,10 @@ def _ids(root: Element) -> dict[str, Element]:
     return found
 
 
-def _draw(
-    root: Element, size: Size, ids: dict[str, Element], report: Report, name: str
-) -> tuple[list[Json], Emitter, Size]:
-    """Return the nodes of the drawing in artboard coordinates; a drawing of no stated size is as large as its art."""
+def _measured(root: Element, size: Size, ids: dict[str, Element], report: Report, name: str) -> Size:
+    """Return the drawing's size; one that states none is as large as its art."""
     if not size.given:
-        measure = Emitter.for_size(1.0)
-        nodes = _root_nodes(root, size, ids, measure, Report())
-        box = box_of(nodes, IDENTITY)
+        box = _art(root, size, ids)
         if box is None or box[2] <= 0 or box[3] <= 0:
             message = f"{name} states no size and no viewBox, and has no art to take one from."
             raise not_svg(message, "Give the drawing a viewBox.")
@@ -104,11 +111,28 @@ def _draw(
         report.note(
             "size", root, "The file states no size; the artboard reaches from the origin to the art's far edge."
         )
-    emitter = Emitter.for_size(max(size.width, size.height))
-    return _root_nodes(root, size, ids, emitter, report), emitter, size
+    return size
 
 
-def _root_nodes(root: Element, size: Size, ids: dict[str, Element], emitter: Emitter, report: Report) -> list[Json]:
+def _art(root: Element, size: Size, ids: dict[str, Element]) -> tuple[float, float, float, float] | None:
+    """Return the box of everything the drawing paints, in artboard coordinates, or None."""
+    return box_of(_root_nodes(root, size, ids, Emitter.for_size(1.0), Report(), (0.0, 0.0)), IDENTITY)
+
+
+def _reach(root: Element, size: Size, ids: dict[str, Element]) -> float:
+    """Return how far the art reaches out of its own artboard to the left, in pixels."""
+    box = _art(root, size, ids)
+    return max(-box[0], 0.0) if box is not None else 0.0
+
+
+def _root_nodes(
+    root: Element,
+    size: Size,
+    ids: dict[str, Element],
+    emitter: Emitter,
+    report: Report,
+    origin: tuple[float, float],
+) -> list[Json]:
     matrix = Matrix()
     frame = Frame(size.width, size.height)
     if size.view_box is not None:
@@ -117,7 +141,8 @@ def _root_nodes(root: Element, size: Size, ids: dict[str, Element], emitter: Emi
     reader = Reader(ids, emitter, report)
     style = computed(root, INITIAL, frame, report)
     place = Place(frame._replace(root_font_size=style.font_size), style=style)
-    place = replace(place, matrix=matrix_of(root, place, report) @ matrix)
+    moved = Matrix(1.0, 0.0, 0.0, 1.0, *origin)
+    place = replace(place, matrix=moved @ matrix_of(root, place, report) @ matrix)
     loss.of_properties(root, ids, report, hidden=False)
     nodes = reader.contents(root, place)
     members = ("opacity", "clip-path", "mix-blend-mode", "display", "isolation")

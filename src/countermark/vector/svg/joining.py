@@ -1,0 +1,55 @@
+"""One more drawing in a document that exists: beside what is there, under ids of its own."""
+
+from __future__ import annotations
+
+from countermark.vector import document as native
+from countermark.vector.affine import IDENTITY
+from countermark.vector.artboard import artboards
+from countermark.vector.container import Json
+from countermark.vector.document import Document
+from countermark.vector.svg.place import box_of
+from countermark.vector.svg.report import Report
+
+GAP = 64.0
+"""Pixels between artboards: wider than strokes and effects that reach out of their geometry usually are."""
+
+
+def next_board(into: Document) -> int:
+    """Return the id of one more artboard: above every id there is, so that none is ever used again."""
+    return max(board.id for board in artboards(into)) + 1
+
+
+def origin_beside(into: Document, reach: float) -> tuple[float, float]:
+    """Return where a new artboard begins: right of all artboards and art, by a gap and its own art's overhang."""
+    right = max(board.box.x1 for board in artboards(into))
+    box = box_of(list(into.tree["layers"]), IDENTITY)
+    if box is not None:
+        right = max(right, box[2])
+    top = min(board.box.y0 for board in artboards(into))
+    return float(round(right + GAP + reach)), top
+
+
+def joined(into: Document, layer: Json, board: Json, source: Json, report: Report, next_id: int) -> Document:
+    """Return the document with one more layer and artboard; losses keep names of their own in the common report."""
+    said = into.tree.get("countermark", {})
+    first = artboards(into)[0].id
+    sources = said.get("sources") or ([{**said["source"], "artboard": first}] if "source" in said else [])
+    known = {row["name"] for row in (*said.get("losses", ()), *said.get("notes", ()))}
+    for row in (*report.losses, *report.notes):
+        row["artboard"] = board["id"]
+        if row["name"] in known:
+            row["name"] = f"{row['name']}@{board['id']}"
+    members = {
+        **said,
+        "sources": [*sources, {**source, "artboard": board["id"]}],
+        "losses": [*said.get("losses", ()), *report.losses],
+        "notes": [*said.get("notes", ()), *report.notes],
+    }
+    return native.rewrite(
+        into,
+        {},
+        layers=[*into.tree["layers"], layer],
+        artboards=[*into.tree["artboards"], board],
+        next_id=next_id,
+        countermark=members,
+    )
