@@ -6,13 +6,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
 
 from countermark.kernel import grant, publish
+from countermark.kernel.adapter import Adapter
 from countermark.kernel.ledger import Tx
 from countermark.kernel.perform import Performed
 from countermark.kernel.plan import Plan
@@ -57,13 +58,49 @@ class Said(NamedTuple):
         return error
 
 
-class Desk:
+class Here:
+    """The program in this process, in a folder; `adapters` stands for what is installed."""
+
+    def __init__(
+        self,
+        folder: Path,
+        capsys: pytest.CaptureFixture[str],
+        adapters: Callable[[], Sequence[Adapter]] | None = None,
+    ) -> None:
+        self.folder = folder
+        self._capsys = capsys
+        self._adapters = adapters
+
+    def __call__(self, *arguments: str, env: Mapping[str, str] | None = None) -> Said:
+        """Run a command in the folder."""
+        before, there = dict(os.environ), Path.cwd()
+        os.environ.update(env or {})
+        os.chdir(self.folder)
+        self._capsys.readouterr()
+        try:
+            status = run(arguments, adapters=self._adapters)
+        finally:
+            os.chdir(there)
+            os.environ.clear()
+            os.environ.update(before)
+        out, err = self._capsys.readouterr()
+        assert "Traceback" not in out + err
+        return Said(status, out, err)
+
+    def json(self, *arguments: str) -> Said:
+        """Run a command with --json."""
+        said = self(*arguments, "--json")
+        assert said.wire["command"]
+        return said
+
+
+class Desk(Here):
     """A workspace with a scripted domain, and the program in front of it."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.folder = folder
+        super().__init__(folder / "space", capsys, lambda: [self.adapter])
+        self.outside = folder
         self.space_path = folder / "space"
-        self._capsys = capsys
         (folder / "world").mkdir()
         self.world = World(folder / "world")
         self.adapter = ScriptedAdapter(self.world)
@@ -95,32 +132,10 @@ class Desk:
             plan = Plan("scripted", word, word, (resource,), payload)
             return space.perform(plan, grant=grant_id, revision=revision, **more)
 
-    def __call__(self, *arguments: str, env: Mapping[str, str] | None = None) -> Said:
-        """Run a command in this process, inside the workspace."""
-        before, there = dict(os.environ), Path.cwd()
-        os.environ.update(env or {})
-        os.chdir(self.space_path)
-        self._capsys.readouterr()
-        try:
-            status = run(arguments, adapters=lambda: [self.adapter])
-        finally:
-            os.chdir(there)
-            os.environ.clear()
-            os.environ.update(before)
-        out, err = self._capsys.readouterr()
-        assert "Traceback" not in out + err
-        return Said(status, out, err)
-
-    def json(self, *arguments: str) -> Said:
-        """Run a command with --json."""
-        said = self(*arguments, "--json")
-        assert said.wire["command"]
-        return said
-
     def start(self, script: Mapping[str, Sequence[str]], *arguments: str) -> subprocess.Popen[str]:
         """Start the scripted program as a process of its own, in the workspace."""
         return subprocess.Popen(
-            [sys.executable, str(SCRIPTED), str(self.folder), json.dumps(script), *arguments],
+            [sys.executable, str(SCRIPTED), str(self.outside), json.dumps(script), *arguments],
             cwd=self.space_path,
             env={**os.environ, "PYTHONPATH": str(SOURCES)},
             stdout=subprocess.PIPE,

@@ -15,6 +15,6 @@ from countermark.surfaces.cli.call import Answer, Call, command
 @click.option("--grant", "grant_id", metavar="GRANT", help="The grant all calls act under; by default the workspace's.")
 def mcp(call: Call, toolsets: tuple[str, ...], grant_id: str | None) -> Answer | None:
     """Serve the tools of a domain to an agent, over standard input and output."""
-    surface = opening.module("countermark.surfaces.mcp")
-    surface.serve(call.place(), toolsets=toolsets, grant=grant_id)
+    opening.module("countermark.surfaces.mcp.server")  # names what is not installed, before anything is served
+    opening.module("countermark.surfaces.mcp").serve(call.place(), toolsets=toolsets, grant=grant_id)
     return None
