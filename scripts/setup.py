@@ -36,6 +36,8 @@ BUILD: Final = ROOT / "build"
 LOG: Final = BUILD / "setup.log"
 LOG_LIMIT: Final = 4_000_000
 LAYERS: Final = ("run", "test", "lint", "bench")
+# Locks that hold a smaller one whole, in the same versions (tests/test_locks.py).
+LARGER: Final = {"run": ("test", "lint", "bench"), "test": ("lint",), "lint": (), "bench": ()}
 # Measured on Linux x86-64 (wheels unpacked and compiled, plus pip's copies of the wheels), rounded up.
 NEEDED_MB: Final = {"run": 450, "test": 500, "lint": 650, "bench": 600}
 # These would make pip install somewhere else than into .venv.
@@ -238,7 +240,7 @@ def main(layer: str) -> None:
         if why := fault():
             say(f".venv is built again: {why}")
             shutil.rmtree(VENV)
-        todo = [name for name in ("venv", layer, "project") if not stamped(name)]
+        todo = [name for name in ("venv", layer, "project") if not any(map(stamped, (name, *LARGER.get(name, ()))))]
         if todo:
             check_disk(layer)
         if "venv" in todo:

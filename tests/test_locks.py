@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+import setup
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 LAYERS: Final = ("run", "test", "lint", "bench")
@@ -40,7 +41,7 @@ def test_every_pinned_version_stands_with_its_digests_and_no_host(layer: str) ->
     assert [body.partition("\n")[0] for body in bodies if "--hash=sha256:" not in body] == []
 
 
-@pytest.mark.parametrize(("smaller", "larger"), [("run", "test"), ("test", "lint"), ("run", "bench")])
+@pytest.mark.parametrize(("smaller", "larger"), [(small, large) for small in LAYERS for large in setup.LARGER[small]])
 def test_a_larger_layer_holds_the_smaller_one_in_the_same_versions(smaller: str, larger: str) -> None:
     assert pins(smaller) - pins(larger) == set()
 
