@@ -256,6 +256,9 @@ class Ledger:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
                 raise
+            if _is_full(error):
+                # The frame that commits is the last that is written: if there was no room for it, nothing stands.
+                raise
             raise CountermarkError(
                 "commit_unknown",
                 f"The disk failed while a commit was being made durable ({error}); it may or may not stand.",

@@ -16,6 +16,7 @@ from countermark.kernel.adapter import Adapter, Effect, Finding, Intent, Outcome
 from countermark.kernel.canon import ABSENT
 from countermark.kernel.errors import CountermarkError, Ending
 from countermark.kernel.ledger import Tx, compact
+from countermark.kernel.place import disk_error
 from countermark.kernel.plan import Plan, plan_digest
 from countermark.kernel.recovery import EffectClass, EffectKind, Executed, Step, decide
 from countermark.kernel.state import State
@@ -278,9 +279,17 @@ def _run(workspace: Workspace, intent: Intent) -> Performed:
         # An adapter that raises says the effect did not happen; one that cannot say that returns `Outcome.unknown`.
         outcome = Outcome.failed(error)
     except Exception as error:  # noqa: BLE001 - a defect in an adapter is an unknown outcome, not a crash of the kernel
-        outcome = Outcome.unknown(f"The adapter broke: {type(error).__name__}.", reply=Reply.AMBIGUOUS)
+        outcome = _broke(intent, error)
     spent = int((workspace.clock.monotonic() - began) * 1000)
     return settle(workspace, intent, outcome, spent)
+
+
+def _broke(intent: Intent, error: Exception) -> Outcome:
+    if intent.effect.kind is EffectKind.STAGED and isinstance(error, OSError):
+        known = disk_error(error, "the stage", "writing")
+        if known.code == "disk_full":
+            return Outcome.failed(known)  # another attempt would fill what is needed to record this one
+    return Outcome.unknown(f"The adapter broke: {type(error).__name__}.", reply=Reply.AMBIGUOUS)
 
 
 def settle(workspace: Workspace, intent: Intent, outcome: Outcome, spent_ms: int) -> Performed:
@@ -458,9 +467,11 @@ def again(
         return once.begin_again(tx, intent.task, acting, intent.plan.resources, intent.epoch, workspace.runner_text)
 
     try:
+        if intent.effect.kind is EffectKind.STAGED:
+            workspace.check_space(0)
         number, epoch = workspace.ledger.apply(transition)
     except CountermarkError as error:
-        gone = error.ending is Ending.REFUSED or error.code == "deadline_exceeded"
+        gone = error.ending is Ending.REFUSED or error.code in ("deadline_exceeded", "disk_full")
         if not gone or error.code == "stale_epoch":
             raise
         return _give_up(workspace, intent, error, path[0], evidence)

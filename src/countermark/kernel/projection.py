@@ -39,7 +39,12 @@ def sweep(workspace: Workspace, *, limit: int = 256) -> int:
     failed: CountermarkError | None = None
     for task_id, epoch, kind, state in rows:
         try:
-            write(workspace, task_id)
+            try:
+                write(workspace, task_id)
+            except CountermarkError as error:
+                if error.code != "disk_full" or not workspace.free_reserve():
+                    raise
+                write(workspace, task_id)
             if kind == EffectKind.STAGED and state == State.COMPLETED:
                 publish.after(workspace, task_id, epoch)
             done.append(task_id)

@@ -109,7 +109,7 @@ class Workspace:
         self._opened.callback(self._live.close)
         self._live.acquire(1.0)
         gate = LockGate(Lock(self._lock_root, "ledger.lock"))
-        self.ledger = Ledger(self.path / LEDGER, gate, self.clock, on_full=self._free_reserve)
+        self.ledger = Ledger(self.path / LEDGER, gate, self.clock, on_full=self.free_reserve)
         self._opened.callback(self.ledger.close)
         self.receipts = Receipts(self.ledger, self.keys, self.id, lambda task_id: kept_receipt(self, task_id))
 
@@ -263,7 +263,8 @@ class Workspace:
         """Set space aside, so that a full disk can still be recorded."""
         self.files.reserve(RESERVE, RESERVE_BYTES)
 
-    def _free_reserve(self) -> bool:
+    def free_reserve(self) -> bool:
+        """Give the reserved space back to a full disk; say whether there was any left."""
         if not self.files.exists(RESERVE):
             return False
         self.files.remove(RESERVE)
