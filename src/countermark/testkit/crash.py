@@ -48,9 +48,9 @@ CAREFUL: Final = "crash-test-careful"
 class Step:
     """One thing a victim does.
 
-    `do` is `perform`; `settle` (everything that was left); `accept`, `unblock` or `cancel` (the newest task);
-    `takeover` (the newest task, without the proof that its runner is gone: as if that proof had been wrong); or `write`
-    (be the person who edits the file that `resource` names).
+    `do` is `perform`; `settle` (everything that was left); `accept`, `unblock` or `cancel` (the newest task); `revoke`
+    (GRANT, with all its tasks); `takeover` (the newest task, without the proof that its runner is gone, as if that
+    proof had been wrong); or `write` (be the person who edits the file that `resource` names).
     """
 
     do: str
@@ -89,6 +89,7 @@ class Victim:
 
     `script` and `breaks` are those of `ScriptedAdapter`. `record` names a file for the points that were passed. `edit`
     writes a file of the workspace at a point: (path, text) at `edit_at`, the person whose edit comes in that instant.
+    With `fresh` the workspace is made first.
     """
 
     space: Path
@@ -103,6 +104,7 @@ class Victim:
     record: Path | None = None
     edit: tuple[str, str] | None = None
     edit_at: At | None = None
+    fresh: bool = False
 
     def wire(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -308,6 +310,10 @@ def _cancel(workspace: Workspace, _: ScriptedAdapter, step: Step) -> str:
     return f"{step.key or 'cancel'} !{cancel.cancel(workspace, _newest(workspace).id).state}"
 
 
+def _revoke(workspace: Workspace, _: ScriptedAdapter, __: Step) -> str:
+    return f"revoked {len(cancel.cancel_grant(workspace, GRANT))}"
+
+
 def _takeover(workspace: Workspace, _: ScriptedAdapter, __: Step) -> str:
     return f"takeover {restart.take(workspace, _newest(workspace)).epoch}"
 
@@ -322,6 +328,7 @@ _ACTS: Final[Mapping[str, Callable[[Workspace, ScriptedAdapter, Step], str]]] = 
     "perform": _perform,
     "accept": _accept,
     "cancel": _cancel,
+    "revoke": _revoke,
     "takeover": _takeover,
     "unblock": _unblock,
 }
@@ -331,26 +338,34 @@ def _newest(workspace: Workspace) -> Task:
     return workspace.ledger.read(lambda tx: task.load_recent(tx, 1))[0]
 
 
-def live(victim: Victim) -> None:
-    """Be the victim: take every step, and say a line for each."""
-    passed: list[str] = []
-    counts: Counter[str] = Counter()
+class _Points:
+    """Counts the points that a victim passes, and does at each what was arranged for it."""
 
-    def here(at: At | None, name: str) -> bool:
-        if at is None:
-            return False
-        return at.number == (counts[at.point] if at.point else len(passed)) and at.point in ("", name)
+    def __init__(self, victim: Victim) -> None:
+        self.passed: list[str] = []
+        self._counts: Counter[str] = Counter()
+        self._victim = victim
 
-    def hook(name: str) -> None:
-        passed.append(name)
-        counts[name] += 1
-        if victim.edit is not None and here(victim.edit_at, name):
+    def __call__(self, name: str) -> None:
+        victim = self._victim
+        self.passed.append(name)
+        self._counts[name] += 1
+        if victim.edit is not None and self._reached(victim.edit_at, name):
             (victim.space / victim.edit[0]).write_text(victim.edit[1], "utf-8")
-        if here(victim.stop, name):
+        if self._reached(victim.stop, name):
             os.kill(os.getpid(), signal.SIGSTOP)
-        if here(victim.kill, name):
+        if self._reached(victim.kill, name):
             os.kill(os.getpid(), signal.SIGKILL)
 
+    def _reached(self, at: At | None, name: str) -> bool:
+        if at is None or at.point not in ("", name):
+            return False
+        return at.number == (self._counts[name] if at.point else len(self.passed))
+
+
+def live(victim: Victim) -> None:
+    """Be the victim: take every step, and say a line for each."""
+    hook = _Points(victim)
     points.install(hook)
     adapter = ScriptedAdapter(
         World(victim.world, victim.socket),
@@ -358,7 +373,10 @@ def live(victim: Victim) -> None:
         effect_class=victim.effect_class,
         breaks=victim.breaks,  # type: ignore[arg-type]
     )
-    with Workspace(victim.space, adapters=[adapter]) as workspace:
+    opening = Workspace.create if victim.fresh else Workspace
+    with opening(victim.space, adapters=[adapter]) as workspace:
+        if victim.fresh:
+            allow(workspace)
         for step in victim.steps:
             try:
                 said = act(workspace, adapter, step)
@@ -366,7 +384,7 @@ def live(victim: Victim) -> None:
                 said = f"{step.key or step.do} !{error.code}"
             os.write(1, f"{said}\n".encode())
     if victim.record is not None:
-        victim.record.write_text("\n".join(passed) + "\n", "utf-8")
+        victim.record.write_text("\n".join(hook.passed) + "\n", "utf-8")
 
 
 def serve() -> None:
