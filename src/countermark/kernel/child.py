@@ -43,6 +43,7 @@ __all__ = [
     "descendants_alive",
     "group_alive",
     "locate",
+    "stop_group",
 ]
 
 POINTS: Final = tuple(f"child.{act}.{side}" for act in ("spawn", "go", "send") for side in ("before", "after"))
@@ -248,8 +249,8 @@ class ProcessChild:
         signalled; a survivor that left both is named, not killed.
         """
         self._ends.seal()
-        forced = not self._gone_after(signal.SIGTERM, grace_seconds)
-        group_gone = not forced or self._gone_after(signal.SIGKILL, _KILL_SECONDS)
+        forced = not _gone_after(self._identity, signal.SIGTERM, grace_seconds)
+        group_gone = not forced or _gone_after(self._identity, signal.SIGKILL, _KILL_SECONDS)
         alive = descendants_alive(self._ends.probe)
         survivors = process.holders(self._ends.probe) if alive else ()
         return Stopped(forced, group_gone, not alive, survivors, self._ended())
@@ -335,20 +336,6 @@ class ProcessChild:
     def _members(self) -> tuple[Row, ...]:
         return process.members(self._identity, _table)
 
-    def _gone_after(self, number: signal.Signals, seconds: float) -> bool:
-        """Signal every group of the session until none is left, or the seconds are spent."""
-        waited, step = 0.0, _STEP_SECONDS
-        rows = self._members()
-        _signal_groups(rows, number)
-        while rows and waited < seconds:
-            time.sleep(step)
-            waited += step
-            step = min(2 * step, _LOOK_SECONDS)
-            rows = self._members()
-            if number is signal.SIGKILL:
-                _signal_groups(rows, number)
-        return not rows
-
 
 def _not_run(name: str, what: str) -> CountermarkError:
     return CountermarkError(
@@ -357,6 +344,14 @@ def _not_run(name: str, what: str) -> CountermarkError:
         next_action="Check the working folder and the machine's limits, then start it again.",
         details={"executed": "no"},
     )
+
+
+def stop_group(identity: Identity, grace_seconds: float) -> bool:
+    """Stop a child from another thread than its owner's: TERM, then KILL; return whether group and session are gone.
+
+    It touches nothing of the owner's child but the processes themselves; the owner sees them end.
+    """
+    return _gone_after(identity, signal.SIGTERM, grace_seconds) or _gone_after(identity, signal.SIGKILL, _KILL_SECONDS)
 
 
 def group_alive(identity: Identity) -> bool:
@@ -385,6 +380,21 @@ def _ask(argv: tuple[str, ...]) -> str:
             next_action="Run where the process table can be read.",
         ) from error
     return done.stdout.decode("utf-8", "replace")
+
+
+def _gone_after(identity: Identity, number: signal.Signals, seconds: float) -> bool:
+    """Signal every group of the session until none is left, or the seconds are spent."""
+    waited, step = 0.0, _STEP_SECONDS
+    rows = process.members(identity, _table)
+    _signal_groups(rows, number)
+    while rows and waited < seconds:
+        time.sleep(step)
+        waited += step
+        step = min(2 * step, _LOOK_SECONDS)
+        rows = process.members(identity, _table)
+        if number is signal.SIGKILL:
+            _signal_groups(rows, number)
+    return not rows
 
 
 def _signal_groups(rows: tuple[Row, ...], number: signal.Signals) -> None:

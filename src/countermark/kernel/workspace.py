@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 from countermark.kernel import cancel, config, grant, perform, projection, publish, restart, task
 from countermark.kernel.adapter import Adapter, Context, Intent, StagedFile
 from countermark.kernel.canon import sha256_hex
-from countermark.kernel.child import ProcessRunner
+from countermark.kernel.child import ProcessRunner, stop_group
 from countermark.kernel.clock import Clock, Ids, RandomIds, SystemClock
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.files import Root
@@ -354,8 +354,8 @@ class Workspace:
         """Stop what this process started for a task: TERM, then KILL."""
         with self._mutex:
             children = list(self._children.get(task_id, ()))
-        for child in children:
-            child.stop(GRACE_SECONDS)
+        for child in children:  # each belongs to the thread that started it: from here it is only signalled
+            stop_group(child.identity, GRACE_SECONDS)
 
     def end_children(self, task_id: str) -> None:
         """Let go of what this thread started for a task: what still runs is stopped, nothing outlives its owner."""
