@@ -13,6 +13,8 @@ from countermark.vector.document import Document
 
 PADDING: Final = 0
 FORMATS: Final = ("svg", "png")
+PAGE: Final = "index.html"
+"""The record page, which stands beside the boards."""
 
 
 class Board(NamedTuple):

@@ -11,14 +11,15 @@ from countermark.kernel.adapter import Intent
 from countermark.kernel.canon import sha256_hex
 from countermark.kernel.proof import Engine as KernelEngine
 from countermark.record.page import Check, Engine, Fact, Identity, Picture, Record, Unchecked, render
-from countermark.vector import operation, swatch
+from countermark.vector import operation, swatch, wording
 from countermark.vector.document import Document
-from countermark.vector.kit import PlannedBoard
+from countermark.vector.kit import PAGE, PlannedBoard
 
 if TYPE_CHECKING:
     from countermark.vector.verification import Seen
 
-PAGE: Final = "index.html"
+__all__ = ["PAGE", "Recoloured", "Subject", "changes", "named", "page"]
+
 _NAMED: Final = 12
 
 
@@ -109,7 +110,7 @@ def page(
             figures=(
                 Fact("boards", str(len(about.boards))),
                 Fact("files", str(len(about.files))),
-                Fact("checks passed", str(sum(row.verdict.status.value == "passed" for row in seen))),
+                Fact("other engines looked", str(len({row.verdict.observer.digest for row in seen} - {""}))),
             ),
         )
     )
@@ -171,13 +172,9 @@ def _check(row: Seen) -> Check:
         status=found.status.value,
         maker=found.maker.label,
         observer=found.observer.label,
-        measured=found.reason or _figures(found.measured),
-        threshold=_figures(found.threshold),
+        measured=wording.measured(found),
+        threshold=wording.threshold(found),
     )
-
-
-def _figures(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
 def _engines(seen: Sequence[Seen]) -> tuple[Engine, ...]:

@@ -74,9 +74,11 @@ def read(workspace: Workspace, name: str | None = None, *, board: str | None = N
         "losses": losses[:_SHOWN],
         "lossesTotal": len(losses),
     }
-    summary = f"{opened.name} at {fence.short(opened.revision)}: {_count(int(data['objects']), 'object')}, {_count(len(tokens), 'swatch', 'es')}, "
+    holds = f"{_count(int(data['objects']), 'object')}, {_count(len(tokens), 'swatch', 'es')}"
+    lost = f"{_count(len(losses), 'loss', 'es')} on import"
     pictures = _board_picture(workspace, board) if board else ()
-    return Result(summary + f"{_count(len(losses), 'loss', 'es')} on import.", data, pictures=pictures)
+    summary = f"{opened.name} at {fence.short(opened.revision)}: {holds}, {lost}."
+    return Result(summary, data, pictures=pictures)
 
 
 def _count(number: int, noun: str, ending: str = "s") -> str:
@@ -306,9 +308,7 @@ def _call_export(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
     equal = sum(board["status"] == "byte-equal" for board in facts["boards"])
     summary = f"{len(facts['boards'])} boards in {facts['folder']}: {changed} changed, {equal} byte-equal."
     links = [
-        Link(
-            name, f"countermark://artifact/{sha}", "text/html" if name == PAGE else "application/octet-stream"
-        )
+        Link(name, f"countermark://artifact/{sha}", "text/html" if name == PAGE else "application/octet-stream")
         for name, sha in published(workspace, done.task)
     ]
     facts["revision"] = _revision_now(workspace, done)
