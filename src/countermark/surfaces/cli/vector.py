@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 
 from countermark.kernel import beneath, fence, journal, publish, task
+from countermark.kernel.errors import CountermarkError
 from countermark.kernel.perform import Performed
 from countermark.kernel.state import State
 from countermark.kernel.tool import task_data
@@ -17,7 +18,7 @@ from countermark.surfaces.cli import story
 from countermark.surfaces.cli.call import Answer, Call, command
 from countermark.surfaces.cli.carry import carry
 from countermark.surfaces.cli.terminal import columns, count, pairs, short
-from countermark.vector import proposal, recolour, tools
+from countermark.vector import proposal, recolour, swatch, tools
 from countermark.vector.kit import boards_for
 from countermark.vector.proposal import Open, Proposal
 
@@ -89,8 +90,8 @@ def read(call: Call, document: str | None) -> Answer:
 @command(example="vector swatch bind primary '#1a6cff'", dry_run=True)
 @click.argument("name")
 @click.argument("colour")
-@click.option("--only", type=int, multiple=True, metavar="ID", help="Only this object. Repeatable.")
-@click.option("--leave", type=int, multiple=True, metavar="ID", help="All but this object. Repeatable.")
+@click.option("--only", multiple=True, metavar="OBJECT", help="Only this object, by its name or id. Repeatable.")
+@click.option("--leave", multiple=True, metavar="OBJECT", help="All but this object, by its name or id. Repeatable.")
 @_document
 @_writing
 def bind(  # noqa: PLR0913 - what the call takes
@@ -98,8 +99,8 @@ def bind(  # noqa: PLR0913 - what the call takes
     name: str,
     colour: str,
     *,
-    only: tuple[int, ...],
-    leave: tuple[int, ...],
+    only: tuple[str, ...],
+    leave: tuple[str, ...],
     document: str | None,
     grant_id: str | None,
     revision: str | None,
@@ -109,13 +110,13 @@ def bind(  # noqa: PLR0913 - what the call takes
 
     What is bound follows the swatch from now on; other objects of the same colour stay unbound, and are listed.
     """
-    chosen = only or None
     with call.open(working=True) as workspace:
         acting = grant_id or workspace.settings.grant
+        opened = Open(workspace, document)
+        chosen, left = _objects(opened, only) or None, _objects(opened, leave)
         if call.dry_run:
-            wanted = proposal.propose_bind(workspace, name, colour, document=document, only=chosen, leave=leave)
-            opened = Open(workspace, document)
-            limits = {"only": set(only) if only else None, "leave": set(leave)}
+            wanted = proposal.propose_bind(workspace, name, colour, document=document, only=chosen, leave=left)
+            limits = {"only": set(chosen) if chosen else None, "leave": set(left)}
             report = recolour.bind(opened.document, name, colour, **limits)[1].as_json()  # type: ignore[arg-type]
             return _would(workspace, wanted, acting, {"report": report}, _report(report, "bound"))
         made = carry(
@@ -127,7 +128,7 @@ def bind(  # noqa: PLR0913 - what the call takes
                 grant=acting,
                 document=document,
                 only=chosen,
-                leave=leave,
+                leave=left,
                 revision=revision,
                 key=key,
             ),
@@ -239,7 +240,8 @@ def _answer(workspace: Workspace, made: Made, said: str, lines: Sequence[str], f
     first = said.replace("{place}", place)
     if done.repeated:
         back = f" Missing files came back from the store: {', '.join(done.restored)}." if done.restored else ""
-        first = f"Done before; this is its first result, and nothing was done again.{back} {first}"
+        first = f"Done before; this is its first result, and nothing was done again.{back}"
+        lines = ()  # the first answer told the rest; --json has it here too
     data = {
         **task_data(done),
         **facts,
@@ -250,8 +252,8 @@ def _answer(workspace: Workspace, made: Made, said: str, lines: Sequence[str], f
     }
     seen = next((story.seen(event.body) for event in reversed(events) if "verdicts" in event.body), "")
     after = pairs(
-        ("checked", seen),
-        ("allowed by", f"grant {found.grant}"),
+        ("checked", "" if done.repeated else seen),
+        ("allowed by", "" if done.repeated else f"grant {found.grant}"),
         ("task", f"{done.task}, {found.state}{': it waits for a person' if waits else ''}"),
         ("next", str(data["next"]) if waits else ""),
         ("receipt", "" if waits else following or f"countermark receipt show {done.task}"),
@@ -287,13 +289,35 @@ def _uses(uses: Rows) -> list[tuple[str, ...]]:
     return [(f"#{one['object_id']}", str(one["name"]), str(one["place"]), str(one["colour"])) for one in uses]
 
 
+def _objects(opened: Open, said: Sequence[str]) -> list[int]:
+    """Return the ids of objects said by name or id; a name that several objects have means all of them."""
+    named: dict[str, list[int]] = {}
+    for use in swatch.uses(opened.document):
+        named.setdefault(use.name, []).append(use.object_id)
+    found: list[int] = []
+    for word in said:
+        if word in named:
+            found += dict.fromkeys(named[word])
+        elif word.isdecimal():
+            found.append(int(word))
+        else:
+            raise CountermarkError(
+                "not_found",
+                f"No object of {opened.name} is called {word!r}.",
+                next_action="See the names: `countermark vector swatch list`.",
+                details={"object": word},
+            )
+    return found
+
+
 def _swatches(data: Facts) -> list[str]:
     bound = [
         (one["name"], str(one["colour"]), count(len(one["consumers"]), "colour") + " bound") for one in data["swatches"]
     ]
     free = [
-        (one["colour"], ", ".join(f"#{use['object']} {use['name']} {use['place']}" for use in one["objects"][:3]))
+        (one["colour"] if first else "", f"#{use['object']}", use["name"], use["place"])
         for one in data["colours"]
+        for first, use in zip((True, *[False] * len(one["objects"])), one["objects"], strict=False)
     ]
     return [*_list("swatches", bound), *_list("colours that are not bound", free)]
 
