@@ -121,8 +121,8 @@ def backup(workspace: Workspace, target: str | os.PathLike[str]) -> Path:
 def restore(folder: str | os.PathLike[str], source: str | os.PathLike[str]) -> Path:
     """Put a backed up ledger in the place of a workspace's, and keep the one it replaces beside it; return that path.
 
-    Afterwards open the workspace and call `settle_all`: unfinished tasks of the restored ledger are reconciled with what
-    is really there. Raises `workspace_newer`, `ledger_broken`, and `resource_busy` while a process has the workspace
+    Afterwards open the workspace and call `settle_all`: unfinished tasks of the restored ledger are reconciled with
+    what is really there. Raises `workspace_newer`, `ledger_broken`, and `resource_busy` while a process has the workspace
     open, before anything moves. After a crash in the middle a workspace without a ledger is refused: restore again.
     """
     home = Path(folder) / ".countermark"
@@ -130,7 +130,7 @@ def restore(folder: str | os.PathLike[str], source: str | os.PathLike[str]) -> P
     refuse_unsound(origin)
     with Root(home) as files, Root(source) as copy:
         parse_strict(copy.read(ASSETS, cap=1 << 30), what=ASSETS)
-        _refuse_open(home / "locks", files)
+        refuse_open(folder)
         kept = _free_name(files)
         if files.exists(INCOMING):
             files.remove(INCOMING)
@@ -148,8 +148,12 @@ def restore(folder: str | os.PathLike[str], source: str | os.PathLike[str]) -> P
     return home / kept
 
 
-def _refuse_open(locks: Path, files: Root) -> None:
-    for entry in files.listing("locks"):
+def refuse_open(folder: str | os.PathLike[str]) -> None:
+    """Raise `resource_busy` while any process has the workspace in this folder open."""
+    locks = Path(folder) / ".countermark" / "locks"
+    with Root(locks) as files:
+        entries = files.listing()
+    for entry in entries:
         if entry.name.startswith("r-") and entry.name.endswith(".live") and descendants_alive(locks / entry.name):
             raise CountermarkError(
                 "resource_busy",
