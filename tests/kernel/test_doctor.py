@@ -88,6 +88,18 @@ def test_a_key_that_others_can_read_is_said(space: Path) -> None:
     assert (line.status, key.name in line.sentence) == (Standing.WARN, True)
     assert "chmod go-rwx" in line.next
     assert "key rotate" in line.next
+    key.chmod(0o600)
+    (space / HOME / "keys").chmod(0o755)
+    [line] = named(space, "signing key")
+    assert f"{HOME}/keys" in line.sentence
+
+
+@pytest.mark.parametrize("text", ["[secrets]\nforge = 7\n", "secrets = 1\n"])
+def test_settings_of_secrets_that_are_none_are_a_line(space: Path, text: str) -> None:
+    settings = space / "countermark.toml"
+    settings.write_text(text + settings.read_text() if text.startswith("secrets") else settings.read_text() + text)
+    [line] = [line for line in named(space, "workspace") if line.status is Standing.MISSING]
+    assert "secrets must be" in line.sentence
 
 
 def test_a_disk_below_the_bound_is_missing_and_a_used_up_reserve_is_said(space: Path) -> None:

@@ -33,11 +33,14 @@ def test_a_named_folder_comes_before_the_environment_and_that_before_the_current
     assert len(desk("grant", "list", "--json").data["grants"]) == 3
 
 
+@pytest.mark.parametrize("verb", [("task", "list"), ("ledger", "check")], ids=" ".join)
 @pytest.mark.parametrize("place", ["nowhere", "file", "world"])
-def test_a_named_folder_that_is_no_workspace_is_not_searched_upward(desk: Desk, place: str) -> None:
+def test_a_named_folder_that_is_no_workspace_is_not_searched_upward(
+    desk: Desk, place: str, verb: tuple[str, str]
+) -> None:
     (desk.space_path / "file").write_text("")
     shutil.copytree(desk.outside / "world", desk.space_path / "world")
-    said = desk("task", "list", "--json", "--workspace", place)
+    said = desk(*verb, "--json", "--workspace", place)
     assert (said.status, said.error["code"]) == (3, "workspace_missing")
 
 

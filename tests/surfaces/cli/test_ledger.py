@@ -98,8 +98,9 @@ def test_a_backup_never_goes_over_what_is_there(desk: Desk, tmp_path: Path) -> N
 def test_nothing_is_restored_while_another_process_has_the_workspace_open(desk: Desk, tmp_path: Path) -> None:
     desk("ledger", "backup", str(tmp_path / "b"))
     with desk.open():
-        said = desk("ledger", "restore", str(tmp_path / "b"), "--json")
-    assert (said.status, said.error["code"]) == (5, "resource_busy")
+        for more in ((), ("--dry-run",)):
+            said = desk("ledger", "restore", str(tmp_path / "b"), *more, "--json")
+            assert (said.status, said.error["code"]) == (5, "resource_busy")
 
 
 @pytest.mark.parametrize("place", ["nowhere", "empty", "damaged"])

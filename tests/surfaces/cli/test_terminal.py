@@ -16,6 +16,10 @@ def test_columns_stand_beneath_each_other_and_end_without_spaces() -> None:
     assert columns([]) == []
 
 
+def test_a_cell_stays_one_line_and_steers_nothing() -> None:
+    assert columns([("a\nb", "\x1b[2J")]) == ["a b  <U+001B>[2J"]
+
+
 def test_a_pair_without_a_value_is_left_out() -> None:
     assert pairs(("a", "1"), ("b", ""), ("long", "2")) == ["a     1", "long  2"]
 

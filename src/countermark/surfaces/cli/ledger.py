@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 
 from countermark.kernel import backup as care
-from countermark.kernel import process
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.workspace import HOME
 from countermark.surfaces.cli import story
@@ -70,8 +69,8 @@ def restore(call: Call, folder: Path) -> Answer:
     The one it replaces is kept beside it. Unfinished tasks of the restored ledger are reconciled with what is there.
     """
     place = call.place()
-    _refuse_while_open(place)
     if call.dry_run:
+        care.refuse_open(place)
         care.refuse_unsound(folder / care.LEDGER)
         return Answer({"folder": str(folder)}, [f"Would restore {folder}, and keep the present ledger beside it."])
     kept = care.restore(place, folder)
@@ -80,18 +79,6 @@ def restore(call: Call, folder: Path) -> Answer:
     lines = [f"Restored from {one_line(str(folder))}. The ledger it replaced is {one_line(str(kept))}."]
     lines += [f"Task {task} is still open; see `countermark task why {task}`." for task in left]
     return Answer({"replaced": str(kept), "open": left}, lines)
-
-
-def _refuse_while_open(place: Path) -> None:
-    locks = place / HOME / "locks"
-    for live in sorted(locks.glob("r-*.live")):
-        if process.descendants_alive(live):
-            raise CountermarkError(
-                "resource_busy",
-                "Another Countermark process has this workspace open.",
-                next_action="Wait for it to end, or stop it, then run the same command again.",
-                details={"path": str(live)},
-            )
 
 
 @command(example="ledger events --since 0")

@@ -141,7 +141,7 @@ def _said(found: Receipt) -> list[str]:
         ("asked", f"{facts.effect} on {', '.join(story.place(one.name) for one in facts.resources) or 'nothing'}"),
         ("allowed by", " > ".join(f"grant {one.id} ({one.issuer})" for one in facts.grants)),
         ("key", short(facts.idempotency_key)),
-        ("uses", ", ".join(f"{amount} {counter}" for counter, amount in sorted(facts.uses.items()))),
+        ("uses", story.amounts(facts.uses)),
         ("accepted by", _acceptance(facts)),
         ("finished", clock_time(facts.times.finished)),
         ("signed with", short(facts.signer.keyid)),
@@ -150,9 +150,7 @@ def _said(found: Receipt) -> list[str]:
         (story.place(one.name), _revision(one.revision_before), "->", _revision(one.revision_after))
         for one in facts.resources
     ]
-    checks = [
-        (v.status.value, v.check, f"seen by {v.observer.label}", f"made by {v.maker.label}") for v in facts.verdicts
-    ]
+    checks = story.checks(facts.verdicts, makers=True)
     gaps = [(gap.what, gap.why) for gap in facts.not_checked]
     subjects = [(short(one.digest), one.name) for one in found.subjects]
     for title, rows in (("changed", changed), ("checked", checks), ("not checked", gaps), ("subjects", subjects)):

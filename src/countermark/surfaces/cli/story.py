@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from countermark.kernel.ledger import Event
+from countermark.kernel.proof import Verdict
 from countermark.kernel.state import State
 from countermark.kernel.task import Task
 from countermark.surfaces.cli.terminal import count, one_line, short, span
@@ -35,7 +36,7 @@ def place(resource: str) -> str:
 def _admitted(body: Body) -> str:
     chain = list(body["grant"])
     under = f"grant {chain[0]}" + (f" (below {', '.join(chain[1:])})" if chain[1:] else "")
-    uses = ", ".join(f"{amount} {counter}" for counter, amount in sorted(body["uses"].items()))
+    uses = amounts(body["uses"])
     waited = f" after {span(body['queueMs'])} in the queue" if body.get("queueMs", 0) >= 1000 else ""  # noqa: PLR2004 - ms
     return f"Admitted{waited} under {under}; reserved {uses or 'nothing'}; epoch {body['epoch']}. {_against(body)}"
 
@@ -79,6 +80,22 @@ def _verified(body: Body) -> str:
     if "acceptance" in body:
         return f"Checked: {seen(body)} Accepted by the checks, as its grant allows."
     return f"Checked: {seen(body)} It waits for a person to accept the evidence {short(body['evidence'])}."
+
+
+def amounts(uses: Mapping[str, int]) -> str:
+    """Return what was used, by counter: `1 attempt, 200 bytes`."""
+    return ", ".join(
+        f"{amount} {counter.removesuffix('s') if amount == 1 else counter}" for counter, amount in sorted(uses.items())
+    )
+
+
+def checks(verdicts: Sequence[Verdict], *, makers: bool = False) -> list[tuple[str, ...]]:
+    """Return the checks as rows for people: equal ones once, with how many there were."""
+    counted = Counter(
+        (v.status.value, v.check, f"seen by {v.observer.label}", f"made by {v.maker.label}" if makers else "", v.reason)
+        for v in verdicts
+    )
+    return [(row[0], f"{row[1]} ({number})" if number > 1 else row[1], *row[2:]) for row, number in counted.items()]
 
 
 def seen(body: Body) -> str:

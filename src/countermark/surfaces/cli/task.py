@@ -68,11 +68,8 @@ def show(call: Call, task_id: str) -> Answer:
         ("ended", clock_time(found.ended_at) if found.ended_at is not None else ""),
         ("evidence", short(evidence)),
     )
-    checks = [
-        (verdict.status.value, verdict.check, f"seen by {verdict.observer.label}", verdict.reason)
-        for verdict in verdicts
-    ]
-    lines += ["", "checks", *(f"  {line}" for line in columns(checks))] if checks else []
+    checks = columns(story.checks(verdicts))
+    lines += ["", "checks", *(f"  {line}" for line in checks)] if checks else []
     lines += (
         ["", "not checked", *(f"  {line}" for line in columns((g["what"], g["why"]) for g in gaps))] if gaps else []
     )
