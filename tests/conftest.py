@@ -80,7 +80,11 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, tuple
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name every unavailable part, why, and how many tests it kept from running."""
+    """Name every unavailable part, why, and how many tests it kept from running; say what passed tests counted."""
+    for report in terminalreporter.stats.get("passed", []):
+        for name, said in report.user_properties:
+            if name == "told":
+                terminalreporter.write_line(str(said))
     counted = Counter(report.unavailable for report in terminalreporter.stats.get("unavailable", []))
     for said, count in sorted(counted.items()):
         terminalreporter.write_line(f"unavailable ({count} test{'s' if count > 1 else ''}): {said}", yellow=True)

@@ -49,8 +49,9 @@ class Step:
     """One thing a victim does.
 
     `do` is `perform`; `settle` (everything that was left); `accept`, `unblock` or `cancel` (the newest task); `revoke`
-    (GRANT, with all its tasks); `takeover` (the newest task, without the proof that its runner is gone, as if that
-    proof had been wrong); or `write` (be the person who edits the file that `resource` names).
+    (GRANT, with all its tasks); `grants` (issue them where a kill prevented it); `takeover` (the newest task, without
+    the proof that its runner is gone, as if that proof had been wrong); or `write` (be the person who edits the file
+    that `resource` names).
     """
 
     do: str
@@ -264,9 +265,11 @@ class Trial:
 
 
 def allow(workspace: Workspace) -> None:
-    """Issue the grants under which the steps run."""
+    """Issue the grants under which the steps run, once."""
 
     def issue(tx: Tx) -> None:
+        if tx.one("SELECT 1 FROM grants WHERE id = ?", (GRANT,)) is not None:
+            return
         for name, terms in (
             (GRANT, grant.Terms(("test",), ("",))),
             (CAREFUL, grant.Terms(("test",), ("",), acceptance="person")),
@@ -288,6 +291,11 @@ def act(workspace: Workspace, adapter: ScriptedAdapter, step: Step) -> str:
 
 def _settle(workspace: Workspace, _: ScriptedAdapter, __: Step) -> str:
     return f"left {len(workspace.settle_all())}"
+
+
+def _grants(workspace: Workspace, _: ScriptedAdapter, __: Step) -> str:
+    allow(workspace)
+    return f"grants {len(workspace.ledger.read(grant.load_all))}"
 
 
 def _write(workspace: Workspace, _: ScriptedAdapter, step: Step) -> str:
@@ -324,6 +332,7 @@ def _unblock(workspace: Workspace, _: ScriptedAdapter, __: Step) -> str:
 
 _ACTS: Final[Mapping[str, Callable[[Workspace, ScriptedAdapter, Step], str]]] = {
     "settle": _settle,
+    "grants": _grants,
     "write": _write,
     "perform": _perform,
     "accept": _accept,
