@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Mapping
 from typing import Any, Final
@@ -44,7 +43,7 @@ class StoppedError(CountermarkError):
 def tell(call: Call, error: BaseException) -> int:
     """Write what went wrong, to standard error for people or as the envelope, and return the exit status."""
     if isinstance(error, BrokenPipeError):
-        return _pipe_closed()
+        return PIPE_CLOSED
     call.command = call.command or _command(error)
     ours, status = _ours(call, error)
     try:
@@ -56,7 +55,7 @@ def tell(call: Call, error: BaseException) -> int:
             sys.stderr.write(f"{error}\n" if asked_nothing else _lines(call, ours, status))
             sys.stderr.flush()
     except OSError:
-        return _pipe_closed() if call.json else status
+        return PIPE_CLOSED if call.json else status
     return status
 
 
@@ -130,9 +129,3 @@ def _where(call: Call, error: CountermarkError) -> str:
     found = [*named, *([str(call.folder)] if call.folder is not None else [])]
     command = f"countermark {call.command}".strip()
     return f"{', '.join(found) or command} ({error.code})"
-
-
-def _pipe_closed() -> int:
-    """Keep the interpreter from writing to the closed pipe once more as it ends."""
-    sys.stdout = io.StringIO()
-    return PIPE_CLOSED
