@@ -102,6 +102,18 @@ def written(*nodes: Json, width: int = 100, height: int = 100) -> str:
     return write(document, first_board(document), width, height).decode()
 
 
+def test_a_filled_shape_keeps_a_pen_that_is_not_round() -> None:
+    pen = {"pen": [2.0, 0.0, 0.0, 0.5]}
+    document = drawing(path(1, square(30, 30, 70, 70), fill(solid(GREEN)), stroke(solid(RED), 10, countermark=pen)))
+    board = first_board(document)
+
+    judged = render(write(document, board, 512, 512), 512, 512).picture
+    found = measure(decode_png(draw(document, board, 512, 512).png), judged)
+
+    assert found.painted > 60_000
+    assert found.within(1), found
+
+
 @pytest.mark.parametrize(("width", "height"), [(512, 512), (700, 512), (512, 900)])
 def test_another_engine_sees_in_the_svg_what_we_draw(width: int, height: int) -> None:
     document = everything()

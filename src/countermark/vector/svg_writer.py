@@ -121,9 +121,7 @@ class _Writer:
         data = self._data(shape.path)
         rule = ' fill-rule="evenodd"' if shape.rule == "EvenOdd" else ""
         match shape.marks:
-            case (Fill() as fill, Stroke() as stroke) if (
-                fill.blend == stroke.blend == "Normal" and stroke.align == "Center"
-            ):
+            case (Fill() as fill, Stroke() as stroke) if _on_one_element(fill, stroke):
                 name = f"o{shape.node}"
                 paint = self._server("fill", fill.ink, fill.opacity, f"{name}-fill")
                 line = self._server("stroke", stroke.ink, stroke.opacity, f"{name}-stroke")
@@ -255,9 +253,9 @@ def _straight(here: tuple[str, str], there: tuple[str, str]) -> str:
     return f"L{there[0]} {there[1]}"
 
 
-def _round(stroke: Stroke) -> bool:
-    """Whether a stroke can stand on the element of its fill."""
-    return stroke.align == "Center" and stroke.pen is None
+def _on_one_element(fill: Fill, stroke: Stroke) -> bool:
+    """Whether a stroke can stand on the element of its fill: SVG's own are centred, round, and blend with nothing."""
+    return fill.blend == stroke.blend == "Normal" and stroke.align == "Center" and stroke.pen is None
 
 
 def _matrix(matrix: Matrix) -> str:
