@@ -66,7 +66,6 @@ def test_lines_below_the_least_level_are_not_written() -> None:
     assert [line["level"] for line in lines_of(wrote)] == ["warning", "error"]
 
 
-@pytest.mark.promise("kernel.log.what-is-told")
 def test_a_tasks_events_are_repeated_with_their_times_and_checks_but_without_its_payload(bench: Bench) -> None:
     done = bench.perform(payload={"text": "private words"})
     found = bench.space.ledger.read(lambda tx: task.load(tx, done.task))

@@ -13,7 +13,6 @@ from countermark.surfaces.cli.program import run
 from .conftest import Desk
 
 
-@pytest.mark.promise("cli.workspace.upward")
 def test_the_nearest_workspace_upward_is_meant(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     inner = desk.space_path / "a" / "b"
     inner.mkdir(parents=True)

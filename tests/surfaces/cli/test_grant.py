@@ -42,7 +42,7 @@ def test_a_grant_is_made_as_it_was_typed(desk: Desk) -> None:
     assert 7_100_000 < listed["expiresAt"] - SystemClock().now_ms() <= 7_200_000
 
 
-@pytest.mark.promise("cli.grant.not-authenticated")
+@pytest.mark.promise("cli.person.not-authenticated")
 def test_widening_is_recorded_as_a_local_users_not_authenticated_and_says_so(desk: Desk) -> None:
     said = desk("grant", "new", "--effect", "skill.eval", "--resource", "session:a")
     assert f"recorded as: {UNPROVEN}" in said.out
@@ -116,7 +116,6 @@ def test_terms_that_are_none_are_refused_before_anything_is_written(desk: Desk, 
     assert desk.json("ledger", "events").data == before
 
 
-@pytest.mark.promise("cli.grant.revoked-below")
 def test_revoking_ends_all_below_it_and_stops_their_tasks(desk: Desk) -> None:
     below = made(desk, "narrow", "reviewed")["id"]
     task = desk.perform(grant=below).task

@@ -19,7 +19,6 @@ def test_the_public_key_alone_goes_to_standard_output(desk: Desk) -> None:
     assert "current" in said.err
 
 
-@pytest.mark.promise("cli.key.rotation-keeps-receipts")
 def test_receipts_signed_before_a_rotation_still_verify(desk: Desk) -> None:
     desk.perform("file:kit", payload={"text": "hello", "folder": True})
     before = desk.json("key", "show").data["current"]

@@ -26,7 +26,6 @@ def test_a_sound_ledger_is_sound(desk: Desk) -> None:
     assert "The ledger is sound" in said.out
 
 
-@pytest.mark.promise("cli.ledger.broken-chain-named")
 def test_a_changed_event_is_named_by_its_number(desk: Desk) -> None:
     desk.perform()
     change(desk, "DROP TRIGGER events_are_final", "UPDATE events SET body = '{}' WHERE seq = 2")
@@ -67,7 +66,6 @@ def test_a_workspace_of_a_newer_version_is_refused_and_left_as_it_is(desk: Desk)
     assert ledger.read_bytes() == before
 
 
-@pytest.mark.promise("cli.ledger.restore")
 def test_a_backup_brings_the_ledger_back_and_keeps_the_one_it_replaces(desk: Desk, tmp_path: Path) -> None:
     first = desk.perform().task
     assert "examined and sound" in desk("ledger", "backup", str(tmp_path / "b")).out

@@ -26,7 +26,6 @@ def stranger(desk: Desk, kit: Path, tmp_path: Path) -> Path:
     return tmp_path / "elsewhere"
 
 
-@pytest.mark.promise("cli.receipt.verify-offline")
 def test_a_kit_of_this_workspace_is_signed_by_it(desk: Desk, kit: Path) -> None:
     said = desk("receipt", "verify", "kit/")
     assert said.status == 0
@@ -66,7 +65,6 @@ def test_a_key_trusted_by_another_workspace_counts_there(desk: Desk, stranger: P
     assert (said.status, said.data["signer"]) == (0, "My Brand")
 
 
-@pytest.mark.promise("cli.receipt.names-the-file")
 def test_changed_missing_and_extra_files_are_named(desk: Desk, stranger: Path) -> None:
     kit = stranger / "kit"
     (kit / "a.txt").write_text("hellO")

@@ -83,7 +83,6 @@ def test_an_import_names_what_it_could_not_carry_over(brand: Here) -> None:
     assert f"countermark task accept {accepted.data['task']}" in accepted.data["next"]
 
 
-@pytest.mark.promise("cli.vector.look-alikes-untouched")
 def test_only_what_is_bound_follows_the_swatch_and_look_alikes_are_listed(brand: Here) -> None:
     report = bound(brand)["report"]
     assert [use["name"] for use in report["changed"]] == ["a"]
