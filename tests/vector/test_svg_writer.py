@@ -147,7 +147,7 @@ def test_an_empty_artboard_is_a_valid_empty_file() -> None:
 
 def test_a_title_cannot_break_out_of_its_element() -> None:
     document = drawing()
-    document.tree["artboards"][0]["name"] = "A </title><script>&\x01 \u00e9"
+    document.tree["artboards"][0]["name"] = "A </title><script>&\x01\uffff \u00e9"
 
     root = ET.fromstring(write(document, first_board(document), 8, 8))
 

@@ -15,6 +15,7 @@ READING: Final = (
     "vector/container.py",
     "vector/display.py",
     "vector/document.py",
+    "vector/member.py",
     "vector/paint_server.py",
     "vector/path.py",
     "vector/resolve.py",

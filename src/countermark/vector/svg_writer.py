@@ -287,5 +287,5 @@ def _style(blend: str, *, isolate: bool = False) -> str:
 
 
 def _printable(text: str) -> str:
-    """Drop the control characters that XML cannot hold."""
-    return "".join(character for character in text if character >= " " or character in "\t\n")
+    """Drop the characters that XML cannot hold, in any spelling."""
+    return "".join(one for one in text if (one >= " " or one in "\t\n") and one not in "\ufffe\uffff")
