@@ -35,6 +35,8 @@ T = TypeVar("T")
 Row = tuple[Any, ...]
 
 _VERSION_AT: Final = 60  # the user version in a database header (SQLite file format §1.3)
+# The log's index could not grow: SQLite says so with a code of its own.
+_FULL: Final = frozenset({"SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"})
 BATCH: Final = 64
 SECONDS: Final = 30.0
 _COMPACT: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
@@ -102,7 +104,8 @@ class Tx:
 
     def one(self, sql: str, arguments: Sequence[Any] = ()) -> Row | None:
         """Return the first row, or None."""
-        return cast("Row | None", self._connection.execute(sql, arguments).fetchone())
+        row: Row | None = self._connection.execute(sql, arguments).fetchone()
+        return row
 
     def all(self, sql: str, arguments: Sequence[Any] = ()) -> list[Row]:
         """Return every row."""
@@ -127,18 +130,28 @@ class Tx:
 class _Item(Generic[T]):
     __slots__ = ("done", "error", "gate", "result", "transition")
 
+    result: T
+
     def __init__(self, transition: Callable[[Tx], T]) -> None:
         self.transition = transition
+        self.gate: threading.Lock | None = None
+        self.done = False
+        self.error: BaseException | None = None
+
+    def wait(self) -> threading.Lock:
+        """Make the gate its caller will wait at: shut until the item is done, or its caller is to lead."""
         self.gate = threading.Lock()
         self.gate.acquire()
-        self.done = False
-        self.result: T | None = None
-        self.error: BaseException | None = None
+        return self.gate
+
+    def open(self) -> None:
+        if self.gate is not None:
+            self.gate.release()
 
     def outcome(self) -> T:
         if self.error is not None:
             raise self.error
-        return cast("T", self.result)
+        return self.result
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +184,22 @@ class Ledger:
         self._readers = threading.Lock()
         self._gate.hold()
         try:
-            self._connection = _open(path)
-            self._reader = _connect(path)
+            self._connection = self._opened(_open)
+            self._reader = self._opened(_connect)
         finally:
             self._gate.release()
+
+    def _opened(self, way: Callable[[Path], sqlite3.Connection]) -> sqlite3.Connection:
+        """Open the file, on a full disk once more with what was held in reserve: an ending must be recordable."""
+        try:
+            return way(self._path)
+        except sqlite3.Error as error:
+            if not (_is_full(error) and self._on_full()):
+                raise as_ours(error, self._path) from error
+        try:
+            return way(self._path)
+        except sqlite3.Error as error:
+            raise as_ours(error, self._path) from error
 
     def close(self) -> None:
         """Close both connections; a call afterwards is an error of the caller."""
@@ -190,18 +215,21 @@ class Ledger:
         """
         item = _Item(transition)
         with self._mutex:
-            self._queue.append(item)
-            lead = not self._leading
+            gate = item.wait() if self._leading else None
+            if gate is not None:
+                self._queue.append(item)
             self._leading = True
-        if not lead:
-            item.gate.acquire()  # opened when the item is done, or when its caller is to lead
-        if not item.done:
-            self._lead(item)
+        if gate is None:
+            self._lead(item, [item])
+        else:
+            gate.acquire()
+            if not item.done:
+                with self._mutex:
+                    batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
+                self._lead(item, batch)
         return item.outcome()
 
-    def _lead(self, own: _Item[Any]) -> None:
-        with self._mutex:
-            batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
+    def _lead(self, own: _Item[Any], batch: list[_Item[Any]]) -> None:
         try:
             self._commit(batch)
         except BaseException as error:
@@ -213,13 +241,13 @@ class Ledger:
         finally:
             with self._mutex:
                 if self._queue:
-                    self._queue[0].gate.release()
+                    self._queue[0].open()
                 else:
                     self._leading = False
             for item in batch:
                 if item is not own:
                     item.done = True
-                    item.gate.release()
+                    item.open()
 
     def _commit(self, batch: list[_Item[Any]]) -> None:
         self._gate.hold()
@@ -231,7 +259,7 @@ class Ledger:
                     raise
                 self._transact(batch)
         except sqlite3.Error as error:
-            raise _as_ours(error, self._path) from error
+            raise as_ours(error, self._path) from error
         finally:
             self._gate.release()
 
@@ -300,7 +328,7 @@ class Ledger:
             with self._readers:
                 self._reader.execute("VACUUM INTO ?", (str(path),))
         except sqlite3.Error as error:
-            raise _as_ours(error, path) from error
+            raise as_ours(error, path) from error
         finally:
             self._gate.release()
 
@@ -315,11 +343,16 @@ class Ledger:
 
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256, timeout=30)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA foreign_keys = ON")
-    if sys.platform == "darwin":
-        connection.execute("PRAGMA fullfsync = 1")
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        if sys.platform == "darwin":
+            connection.execute("PRAGMA fullfsync = 1")
+        connection.execute("PRAGMA user_version").fetchone()  # here the log's index is made, which takes room
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -330,22 +363,23 @@ def _open(path: Path) -> sqlite3.Connection:
             f"SQLite {sqlite3.sqlite_version} is too old for the ledger.",
             next_action="Use a Python built with SQLite 3.40 or newer.",
         )
+    version = _version(path)
+    if version > schema.VERSION:
+        raise CountermarkError(
+            "workspace_newer",
+            f"This workspace's ledger has schema {version}; this program knows up to {schema.VERSION}.",
+            next_action="Use the newer Countermark that wrote it.",
+            details={"found": version, "known": schema.VERSION},
+        )
+    connection = _connect(path)
     try:
-        version = _version(path)
-        if version > schema.VERSION:
-            raise CountermarkError(
-                "workspace_newer",
-                f"This workspace's ledger has schema {version}; this program knows up to {schema.VERSION}.",
-                next_action="Use the newer Countermark that wrote it.",
-                details={"found": version, "known": schema.VERSION},
-            )
-        connection = _connect(path)
         if connection.execute("PRAGMA user_version").fetchone() == (0,):
             connection.executescript(
                 f"BEGIN IMMEDIATE; {schema.SCHEMA} PRAGMA user_version = {schema.VERSION}; COMMIT;"
             )
-    except sqlite3.Error as error:
-        raise _as_ours(error, path) from error
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -374,12 +408,13 @@ def _snapshot(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
 
 
 def _is_full(error: sqlite3.Error) -> bool:
-    return getattr(error, "sqlite_errorname", "") == "SQLITE_FULL"
+    return getattr(error, "sqlite_errorname", "") in _FULL
 
 
-def _as_ours(error: sqlite3.Error, path: Path) -> CountermarkError:
+def as_ours(error: sqlite3.Error, path: Path) -> CountermarkError:
+    """Return what an error of SQLite about a ledger file means in our words."""
     name = getattr(error, "sqlite_errorname", "") or type(error).__name__
-    if name == "SQLITE_FULL":
+    if _is_full(error):
         return CountermarkError(
             "disk_full", "The disk is full: the ledger could not grow.", next_action="Free some space and try again."
         )
