@@ -152,7 +152,10 @@ def main() -> None:
     parser.add_argument("--file", type=Path, required=True)
     parser.add_argument("names", nargs="+")
     given = parser.parse_args()
-    watch(given.folder, given.file, given.names)
+    try:
+        watch(given.folder, given.file, given.names)
+    except OSError as error:
+        sys.exit(f"watcher: {error}")
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ import json, os, sys
 name, title = sys.argv[1:]
 with open(name, encoding="utf-8") as file:
     tree = json.load(file)
-tree["title"] = title
+tree["document"]["title"] = title
 with open(name + "~", "w", encoding="utf-8") as file:
     json.dump(tree, file, ensure_ascii=False, indent=1)
 os.replace(name + "~", name)
@@ -112,12 +112,12 @@ def beyond_the_grant(on: Cast) -> Row:
     reply = agent.call("vector_export", expected_revision=revision, idempotency_key="agent-kit")
     code, event = refusal(reply)
     untouched = digest_of(on.home / KIT) == before
-    told = on.shell.run("task", "why", str(event), why="what the ledger says of it")
+    told = on.shell.run("task", "why", str(event), why="what the ledger says of it").out if event is not None else ""
     return Row(
         Moment.BEYOND_THE_GRANT,
         f"the {CLIENT} may write {DOCUMENT} and asked for a kit; kit/ {'is as it was' if untouched else 'was changed'}",
         heard(reply),
-        code == "permission_denied" and event is not None and untouched and code in told.out,
+        code == "permission_denied" and untouched and code in told,
     )
 
 
