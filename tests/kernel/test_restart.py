@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -375,25 +374,15 @@ def _rewrite() -> Step:
     return Step("perform", "k", "test.staged", "file:doc.txt", {"text": "new"})
 
 
-def _points(trial: Trial, *steps: Step, **options: Any) -> list[str]:
-    """Return the points that these steps pass, found out on a copy of the workspace."""
-    copy = Trial(trial.folder.parent / "copy", trial.socket, trial.witness_file, trial.victims)
-    shutil.copytree(trial.folder, copy.folder)
-    record = trial.folder.parent / "points"
-    trial.victims.run(copy.victim(steps=steps, record=record, **options))
-    shutil.rmtree(copy.folder)
-    return record.read_text().split()
-
-
 def _last_commit(trial: Trial, *steps: Step, **options: Any) -> At:
     """Return the point after the last commit that belongs to the steps, not to the sweep that follows them."""
-    passed = _points(trial, *steps, **options)
+    passed = trial.rehearse(steps=steps, **options)
     ends = [n for n, name in enumerate(passed) if name == "ledger.commit.after"]
     return At(len(ends) - 1, "ledger.commit.after")
 
 
 def _publication_of(trial: Trial, side: str) -> At:
-    passed = _points(trial, STAGED)
+    passed = trial.rehearse(steps=(STAGED,))
     commits = [n for n, name in enumerate(passed) if name == "ledger.commit.after"]
     # admission, result, publish intent: the next move of a name is the publication
     number = sum(name == f"files.rename_new.{side}" for name in passed[: commits[2]])

@@ -35,6 +35,7 @@ from countermark.kernel.canon import ABSENT, sha256_hex
 from countermark.kernel.child import Expired
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.plan import Plan, RuntimeIdentity
+from countermark.kernel.points import reach
 from countermark.kernel.proof import Engine, Status, Verdict
 from countermark.kernel.recovery import EffectClass, EffectKind, Executed
 from countermark.testkit.witness import WitnessClient
@@ -75,6 +76,8 @@ Break = Literal[
 ]
 
 MAKER: Final = Engine("scripted maker", sha256_hex(b"scripted maker"))
+POINTS: Final = ("world.change.before", "world.change.after")
+"""The points that a direct effect on the world passes."""
 OBSERVER: Final = Engine("scripted observer", sha256_hex(b"scripted observer"))
 IDENTITY: Final = RuntimeIdentity("scripted", "1", MAKER.digest)
 _LEFT: Final = """
@@ -112,6 +115,7 @@ class World:
 
     def change(self, resource: str, key: str) -> None:
         """Have one effect: a synced line here, and a word to the witness."""
+        reach("world.change.before")
         descriptor = os.open(self._path(resource), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             os.write(descriptor, f"{key}\n".encode())
@@ -119,6 +123,7 @@ class World:
         finally:
             os.close(descriptor)
         self.tell(key)
+        reach("world.change.after")
 
     def tell(self, key: str) -> None:
         """Have the witness count an effect."""

@@ -23,7 +23,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -222,6 +222,16 @@ class Trial:
     def run(self, **options: Any) -> Ended:
         """Run one process; note what was acknowledged, and raise AssertionError when a receipt is not what it was."""
         return self.note(self.victims.run(self.victim(**options)))
+
+    def rehearse(self, **options: Any) -> list[str]:
+        """Return the points that a victim would pass, found out on a copy of the workspace and the world."""
+        copy = Trial(self.folder.with_name("rehearsal"), self.socket, self.witness_file, self.victims)
+        shutil.copytree(self.folder, copy.folder)
+        victim = replace(copy.victim(**options), socket=None, record=copy.folder / "points")
+        self.victims.run(victim)
+        passed = (copy.folder / "points").read_text("utf-8").split()
+        shutil.rmtree(copy.folder)
+        return passed
 
     def note(self, ended: Ended) -> Ended:
         """Note what a process acknowledged; anything but its own end or SIGKILL is an error."""
