@@ -104,7 +104,14 @@ def test_a_root_without_a_namespace_is_read_as_svg() -> None:
         (svg('<use href="other.svg#a"/>'), "<use href>"),
         (svg('<rect fill="url(http://host/a.svg#b)"/>'), "<rect fill>"),
         (svg("<style>@import 'a.css';</style>"), "outside reference"),
+        (svg("<style>" + "/" * 8186 + "@imp&#111;rt 'a.css';</style>"), "outside reference"),
+        (svg("<style>@import 'a.css';<g/></style>"), "outside reference"),
+        (svg("<style><g/>@import 'a.css';</style>"), "outside reference"),
         (b'<?xml-stylesheet href="a.css"?>' + svg(""), "xml-stylesheet"),
+        (
+            b'<svg viewBox="0 0 9 9"><s:image ' + NS.replace("xmlns", "xmlns:s").encode() + b' href="/a"/></svg>',
+            "image",
+        ),
     ],
 )
 def test_what_cannot_be_judged_is_refused_with_the_reason(data: bytes, words: str) -> None:

@@ -26,6 +26,7 @@ MAX_DEPTH: Final = 1000
 """resvg itself stops at 1,024 nested nodes; past this the file is refused with a sentence instead."""
 
 _DPI: Final = 96.0  # CSS's; the binding's own default is 0, which makes every millimetre nothing
+# Sizes are read here anew, not by the importer's code: a judge that shared it would share its faults.
 _UNITS: Final = {
     "": 1.0,
     "px": 1.0,
@@ -93,9 +94,19 @@ def outline(svg: bytes, *, unstated: tuple[float, float] | None = None) -> Outli
 
 
 def render(svg: bytes, width: int, height: int, *, unstated: tuple[float, float] | None = None) -> Judged:
-    """Render an SVG into width x height pixels, its own frame fitted inside and centred on a transparent ground.
+    """Render an SVG into width x height pixels and decode the picture (see `draw`)."""
+    data, unobserved = draw(svg, width, height, unstated=unstated)
+    return Judged(picture=decode_png(data), unobserved=unobserved)
 
-    `unstated` is the drawing's size in pixels for a file that states none.
+
+def draw(
+    svg: bytes, width: int, height: int, *, unstated: tuple[float, float] | None = None
+) -> tuple[bytes, tuple[str, ...]]:
+    """Return an SVG as a PNG of width x height pixels, and what was not observed.
+
+    The drawing's own frame is fitted inside and centred on a transparent ground; `unstated` is its size in pixels for a
+    file that states none. resvg takes as long as the file makes it and lets no other thread run meanwhile: what comes
+    from elsewhere is drawn by `apart`.
 
     Raise what `outline` raises, `artifact_invalid` for an SVG with scripts or outside references or one resvg
     refuses, and `part_unavailable` when resvg is not installed.
@@ -122,7 +133,7 @@ def render(svg: bytes, width: int, height: int, *, unstated: tuple[float, float]
         raise _invalid(str(error)) from error
     texts = shape.elements.get("text", 0)
     unobserved = (f"text: {texts} element(s), the judge loads no fonts",) if texts else ()
-    return Judged(picture=decode_png(bytes(data)), unobserved=unobserved)
+    return bytes(data), unobserved
 
 
 def engine_version() -> str:
@@ -162,8 +173,9 @@ class _Reader:
         self._depth = 0
         self._elements: dict[str, int] = {}
         self._refused: list[str] = []
-        self._in_style = False
-        self._namespace = _SVG
+        self._sheet: list[str] = []
+        self._sheet_depth = 0
+        self._drawn = frozenset({_SVG})
 
     def read(self) -> Outline:
         parser = expat.ParserCreate("utf-8", namespace_separator=" ")
@@ -199,24 +211,29 @@ class _Reader:
         if self._root is None:
             if local != "svg" or namespace not in {_SVG, ""}:
                 raise _invalid(f"its root is <{local}>, not an svg element of the SVG namespace")
-            self._namespace = namespace
+            self._drawn |= {namespace}
             self._root = attributes
             self._root_at = parser.CurrentByteIndex
-        if namespace != self._namespace:
+        if namespace not in self._drawn:
             return
         self._elements[local] = self._elements.get(local, 0) + 1
-        self._in_style = local == "style"
+        if local == "style" and not self._sheet_depth:
+            self._sheet_depth = self._depth
         if local == "script":
             self._refused.append("<script>")
         self._refused.extend(_leaving(local, attributes))
 
     def _end(self, _name: str) -> None:
+        if self._depth == self._sheet_depth:
+            sheet = "".join(self._sheet)
+            if _IMPORT.search(sheet) or _EXTERNAL_URL.search(sheet):
+                self._refused.append("<style> with an outside reference")
+            self._sheet, self._sheet_depth = [], 0
         self._depth -= 1
-        self._in_style = False
 
     def _characters(self, text: str) -> None:
-        if self._in_style and (_IMPORT.search(text) or _EXTERNAL_URL.search(text)):
-            self._refused.append("<style> with an outside reference")
+        if self._sheet_depth:
+            self._sheet.append(text)  # expat hands a long text over in pieces
 
     def _doctype(self, *_: object) -> None:
         raise _invalid("it has a DOCTYPE")
