@@ -16,7 +16,7 @@ from countermark.kernel.canon import canonical, parse_strict
 from countermark.kernel.clock import SystemClock
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.files import Root
-from countermark.kernel.ledger import GENESIS, Ledger, LockGate, chain
+from countermark.kernel.ledger import GENESIS, Ledger, LockGate, as_ours, chain
 from countermark.kernel.lock import Lock
 from countermark.kernel.process import descendants_alive
 
@@ -62,6 +62,9 @@ def examine(path: Path) -> list[Fault]:
             faults = [Fault("sqlite", word) for word in words if word != "ok"]
             return faults or [*_chain_faults(connection), *_sum_faults(connection)]
     except sqlite3.Error as error:
+        known = as_ours(error, path)
+        if known.code != "ledger_broken":  # no room to look is no damage
+            raise known from error
         return [Fault("sqlite", str(error))]
 
 
@@ -122,8 +125,9 @@ def restore(folder: str | os.PathLike[str], source: str | os.PathLike[str]) -> P
     """Put a backed up ledger in the place of a workspace's, and keep the one it replaces beside it; return that path.
 
     Afterwards open the workspace and call `settle_all`: unfinished tasks of the restored ledger are reconciled with
-    what is really there. Raises `workspace_newer`, `ledger_broken`, and `resource_busy` while a process has the workspace
-    open, before anything moves. After a crash in the middle a workspace without a ledger is refused: restore again.
+    what is really there. Raises `workspace_newer`, `ledger_broken`, and `resource_busy` while a process has the
+    workspace open, before anything moves. After a crash in the middle a workspace without a ledger is refused:
+    restore again.
     """
     home = Path(folder) / ".countermark"
     origin = Path(source) / LEDGER

@@ -248,7 +248,11 @@ def _secrets(files: Root) -> Iterator[Line]:
 
 def _workspace(folder: Path) -> Iterator[Line]:
     area = Area.DELIVERY
-    faults = backup.examine(folder / HOME / backup.LEDGER)
+    try:
+        faults = backup.examine(folder / HOME / backup.LEDGER)
+    except CountermarkError as error:
+        yield _missing(area, "ledger", error.sentence, error.next_action)
+        return
     if faults:
         first = faults[0]
         following = "Run `countermark ledger check`; restore a backup: `countermark ledger restore DIR`."

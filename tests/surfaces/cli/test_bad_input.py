@@ -176,6 +176,9 @@ def test_a_full_disk_is_said_and_the_workspace_stays_sound(disk: Disk, arguments
             break
         disk.fill()
     assert (said.status, said.error["code"]) == (1, "disk_full")
+    assert program("ledger", "check", "--workspace", "w", "--json", cwd=disk.folder).error["code"] != "ledger_broken"
+    lines = program("doctor", "--workspace", "w", "--json", cwd=disk.folder).error["details"]["lines"]
+    assert "disk" in {one["name"] for one in lines if one["status"] == "missing"}
     (disk.folder / "filler").unlink()
     assert program("ledger", "check", "--workspace", "w", cwd=disk.folder).status == 0
     again = arguments if arguments[0] != "ledger" else ("ledger", "backup", "c", "--workspace", "w")
