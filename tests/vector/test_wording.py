@@ -38,7 +38,7 @@ def test_figures_are_told_in_words(check: str, figures: dict[str, Any], against:
 
 def test_the_bar_is_told_as_a_share_of_what_is_painted() -> None:
     bar = threshold(verdict("original", PICTURE, {"share": "0.01"}))
-    assert bar == "at most 1% of the painted pixels off by more than 48 of 255"
+    assert bar == "at most 1 % of the painted pixels off by more than 48 of 255"
 
 
 def test_a_picture_is_told_with_its_size_and_alpha() -> None:

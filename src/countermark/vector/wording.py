@@ -71,7 +71,7 @@ def _picture(figures: Figures) -> str:
 def _picture_wanted(figures: Figures) -> str:
     if "larger" in figures:
         return "both paint something or neither does, and the same drawing passed large"
-    return f"at most {float(figures['share']):.0%} of the painted pixels off by more than {OFF_BY} of 255"
+    return f"at most {float(figures['share']) * 100:g} % of the painted pixels off by more than {OFF_BY} of 255"
 
 
 def _thousands(number: int) -> str:
