@@ -10,7 +10,9 @@ import pytest
 
 import countermark
 from countermark.kernel.canon import sha256_hex
+from countermark.kernel.errors import CountermarkError
 from countermark.kernel.proof import Engine, Status, Verdict, judge
+from countermark.raster.judge import Judged
 from countermark.vector import checks
 from countermark.vector.checks import Board
 from countermark.vector.draw import draw
@@ -166,6 +168,16 @@ def test_a_missing_engine_is_unavailable_and_the_result_cannot_complete(
 
     assert verdict.status is Status.UNAVAILABLE
     assert judge([verdict], [verdict.check]).code == "verification_unavailable"
+
+
+@pytest.mark.parametrize("code", ["deadline_exceeded", "child_failed"])
+def test_a_judge_that_never_answered_leaves_the_original_unseen(large: Board, code: str) -> None:
+    def silent(*_: object, **__: object) -> Judged:
+        raise CountermarkError(code, "The judge said nothing.", next_action="Look.")
+
+    verdict = checks.original(ORIGINAL, large, render=silent)
+
+    assert (verdict.status, verdict.reason) == (Status.UNAVAILABLE, "The judge said nothing.")
 
 
 def test_without_an_original_the_check_is_skipped_and_says_so(large: Board) -> None:

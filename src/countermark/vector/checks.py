@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from countermark.kernel.canon import sha256_hex
 from countermark.kernel.errors import CountermarkError
@@ -29,7 +29,17 @@ SMALLEST_COMPARED: Final = 512
 
 _LOUD: Final = frozenset({"script", "foreignObject", "image", "a", "animate", "animateTransform", "set", "style"})
 _NAMED: Final = 20
-_UNAVAILABLE: Final = frozenset({"part_unavailable", "runtime_missing"})
+_UNAVAILABLE: Final = frozenset({"part_unavailable", "runtime_missing", "child_failed", "deadline_exceeded"})
+
+
+class Render(Protocol):
+    """Renders an SVG into width x height pixels: `judge.render`, or `apart.render` with a way to start children."""
+
+    def __call__(
+        self, svg: bytes, width: int, height: int, *, unstated: tuple[float, float] | None = None
+    ) -> judge.Judged:
+        """Return the picture and what was not observed."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +147,13 @@ def original(
     required: bool = True,
     larger: Verdict | None = None,
     unstated: tuple[float, float] | None = None,
+    render: Render = judge.render,
 ) -> Verdict:
     """Render the original SVG with resvg, fitted as the board is, and compare it with the PNG of the native file.
 
-    The PNG has to be drawn from the document as it was saved and opened again. Without an original the check is
-    skipped; a small board passes with `larger`, as in `svg_renders`. `unstated` is the artboard's size, for an
-    original that states none.
+    `render` draws the original; a judge that was stopped or died leaves the check `unavailable`. The PNG has to be drawn
+    from the document as it was saved and opened again. Without an original the check is skipped; a small board passes
+    with `larger`, as in `svg_renders`. `unstated` is the artboard's size, for an original that states none.
     """
     look = _Look("original", board.png_maker, (source, board.png), required=required)
     if source is None:
@@ -150,7 +161,7 @@ def original(
 
     def observe() -> Verdict:
         drawn = decode_png(_given(board.png))
-        judged = judge.render(source, board.width, board.height, unstated=unstated)
+        judged = render(source, board.width, board.height, unstated=unstated)
         if board.comparable:
             return look.compared(drawn, judged)
         return look.small(drawn, judged, larger)
