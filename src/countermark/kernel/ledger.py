@@ -12,7 +12,6 @@ lets writers starve (measured: 1 against 20,800 commits). A commit that errors i
 from __future__ import annotations
 
 import hashlib
-import json
 import sqlite3
 import sys
 import threading
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 from countermark.kernel import schema
+from countermark.kernel.canon import spelled, stored
 from countermark.kernel.clock import Clock
 from countermark.kernel.errors import CountermarkError, Ending, register
 from countermark.kernel.lock import Lock
@@ -39,7 +39,6 @@ _VERSION_AT: Final = 60  # the user version in a database header (SQLite file fo
 _FULL: Final = frozenset({"SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"})
 BATCH: Final = 64
 SECONDS: Final = 30.0
-_COMPACT: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 GENESIS: Final = "0" * 64
 POINTS: Final = ("ledger.commit.before", "ledger.commit.after")
 
@@ -74,7 +73,7 @@ class LockGate:
 
 def compact(value: Any) -> str:
     """Return the one stored spelling of an event body: sorted names, no spaces."""
-    return _COMPACT.encode(value)
+    return spelled(value)
 
 
 def chain(previous: str, seq: int, task: str, kind: str, at: int, body: str) -> str:
@@ -338,7 +337,7 @@ class Ledger:
         arguments: tuple[Any, ...] = (since, task, limit) if task is not None else (since, limit)
         sql = f"SELECT seq, task, kind, at, body, hash FROM events WHERE seq > ?{clause} ORDER BY seq LIMIT ?"  # noqa: S608
         rows = self.read(lambda tx: tx.all(sql, arguments))
-        return [Event(seq, name, kind, at, json.loads(body), seal) for seq, name, kind, at, body, seal in rows]
+        return [Event(seq, name, kind, at, stored(body), seal) for seq, name, kind, at, body, seal in rows]
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from countermark.kernel import fence
+from countermark.kernel.canon import stored
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.ledger import Tx
 from countermark.kernel.plan import Plan, RuntimeIdentity
@@ -171,8 +172,8 @@ def _from_row(row: tuple[Any, ...]) -> Task:
         plan=Plan.read(row[10]),
         plan_digest=row[11],
         inputs_digest=row[12],
-        expected=json.loads(row[13]),
-        runtime=RuntimeIdentity.read(json.loads(row[14])),
+        expected=stored(row[13]),
+        runtime=RuntimeIdentity.read(stored(row[14])),
         epoch=row[15],
         state=State(row[16]),
         code=row[17],
