@@ -8,15 +8,14 @@ Several resources are always taken in sorted order. Time alone frees nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from countermark.kernel.canon import ABSENT
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.ledger import Tx
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(NamedTuple):
     """One thing that can be written: its last known revision, its epoch, the task that holds it, its write count."""
 
     name: str
@@ -55,14 +54,23 @@ def check(name: str, known: Resource | None, expected: str, observed: str, task:
     return (known.epoch if known else 0) + 1
 
 
-def acquire(tx: Tx, task: str, expected: Mapping[str, str], observed: Mapping[str, str]) -> int:
-    """Take every resource for a task, in sorted order, and return the task's epoch: the highest of theirs."""
-    epochs = []
+Free = list[tuple[str, Resource | None, int]]
+"""Resources a task may take, in sorted order: the name, its row, and the epoch it would get."""
+
+
+def free(tx: Tx, task: str, expected: Mapping[str, str], observed: Mapping[str, str]) -> Free:
+    """Return what `take` needs if a task may write every resource; raise what `check` raises."""
+    found = []
     for name in sorted(expected):
         known = load(tx, name)
-        epochs.append((name, known, check(name, known, expected[name], observed[name], task)))
-    epoch = max((value for _, _, value in epochs), default=1)
-    for name, known, _ in epochs:
+        found.append((name, known, check(name, known, expected[name], observed[name], task)))
+    return found
+
+
+def take(tx: Tx, task: str, resources: Free, observed: Mapping[str, str]) -> int:
+    """Take what was found free in this same transaction; return the task's epoch: the highest of theirs."""
+    epoch = max([value for _, _, value in resources], default=1)
+    for name, known, _ in resources:
         if known is None:
             tx.run(
                 "INSERT INTO resources (name, revision, epoch, holder, writes) VALUES (?, ?, ?, ?, 0)",
@@ -74,6 +82,11 @@ def acquire(tx: Tx, task: str, expected: Mapping[str, str], observed: Mapping[st
                 (observed[name], epoch, task, name),
             )
     return epoch
+
+
+def acquire(tx: Tx, task: str, expected: Mapping[str, str], observed: Mapping[str, str]) -> int:
+    """Take every resource for a task, in sorted order, and return the task's epoch: the highest of theirs."""
+    return take(tx, task, free(tx, task, expected, observed), observed)
 
 
 def renew(tx: Tx, task: str, names: Sequence[str], past: int) -> int:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
-from countermark.kernel.canon import digest
+from countermark.kernel.canon import digest, stored
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.ledger import Tx, compact
 from countermark.kernel.proof import AcceptanceRule
@@ -244,21 +245,25 @@ def charge(tx: Tx, chain: Sequence[Grant], task: str, attempt: int, uses: Mappin
 
 
 def _from_row(row: tuple[Any, ...]) -> Grant:
-    terms = Terms(
-        effects=tuple(json.loads(row[5])),
-        resources=tuple(json.loads(row[6])),
-        limits=json.loads(row[7]),
-        acceptance=row[8],
-        expires_at=row[10],
-    )
     return Grant(
         id=row[0],
         parent=row[1],
-        lineage=tuple(json.loads(row[2])),
+        lineage=_words(row[2]),
         issuer=row[3],
         holder=row[4],
-        terms=terms,
+        terms=_terms(row[5], row[6], row[7], row[8], row[10]),
         created_at=row[9],
         revoked_at=row[11],
-        spent=json.loads(row[12]),
+        spent=stored(row[12]),
     )
+
+
+# The same text is read in every admission: what it says is kept by the text itself, so it cannot be another row's.
+@lru_cache(maxsize=256)
+def _terms(effects: str, resources: str, limits: str, acceptance: AcceptanceRule, expires_at: int | None) -> Terms:
+    return Terms(_words(effects), _words(resources), stored(limits), acceptance, expires_at)
+
+
+@lru_cache(maxsize=256)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(stored(text))

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from countermark.kernel import fence, grant, task
 from countermark.kernel.adapter import Effect, Estimate
@@ -21,8 +23,7 @@ from countermark.kernel.recovery import EffectClass, EffectKind, Executed
 from countermark.kernel.state import State
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(NamedTuple):
     """Everything admission needs, gathered before its transaction.
 
     `expected` is what the caller saw and `observed` what is there now, by resource. `uses` is what will be reserved.
@@ -109,7 +110,7 @@ def admit(tx: Tx, ask: Ask) -> Decision:
             return earlier
         in_time(tx, ask.deadline)
         _revises(tx, ask)
-        _fences(tx, ask)
+        free = _fences(tx, ask)
         grant.permit(chain, ask.effect.word, ask.plan.resources, ask.uses, tx.now)
     except CountermarkError as error:
         body = {
@@ -122,7 +123,7 @@ def admit(tx: Tx, ask: Ask) -> Decision:
             "planDigest": ask.plan_digest,
         }
         return Refusal(error, tx.event("", "refused", body))
-    return _begin(tx, ask, chain, earlier)
+    return _begin(tx, ask, chain, free, earlier)
 
 
 def _find(tx: Tx, ask: Ask, acting: Grant) -> Earlier | str | None:
@@ -184,18 +185,15 @@ def _end_revised(tx: Tx, ask: Ask) -> None:
     task.move(tx, old.id, old.epoch, path, "superseded", body, code="superseded", executed=executed)
 
 
-def _fences(tx: Tx, ask: Ask) -> None:
+def _fences(tx: Tx, ask: Ask) -> fence.Free:
     if ask.effect.effect_class is EffectClass.READ_ONLY:
-        return
-    for name in sorted(ask.expected):
-        fence.check(name, fence.load(tx, name), ask.expected[name], ask.observed[name], ask.task)
+        return []
+    return fence.free(tx, ask.task, ask.expected, ask.observed)
 
 
-def _begin(tx: Tx, ask: Ask, chain: Sequence[Grant], supersedes: str | None) -> Admitted:
+def _begin(tx: Tx, ask: Ask, chain: Sequence[Grant], free: fence.Free, supersedes: str | None) -> Admitted:
     _end_revised(tx, ask)
-    epoch = 1
-    if ask.effect.effect_class is not EffectClass.READ_ONLY:
-        epoch = fence.acquire(tx, ask.task, ask.expected, ask.observed)
+    epoch = fence.take(tx, ask.task, free, ask.observed)
     grant.charge(tx, chain, ask.task, 1, ask.uses)
     tx.run(
         "INSERT INTO tasks (id, key, derived, grant_id, parent, supersedes, adapter, effect, kind, class, plan, "
@@ -216,7 +214,7 @@ def _begin(tx: Tx, ask: Ask, chain: Sequence[Grant], supersedes: str | None) -> 
             ask.plan_digest,
             ask.inputs_digest,
             compact(dict(ask.expected)),
-            compact(ask.runtime.wire()),
+            _runtime_text(ask.runtime),
             epoch,
             ask.runner,
             ask.deadline,
@@ -243,6 +241,11 @@ def _begin(tx: Tx, ask: Ask, chain: Sequence[Grant], supersedes: str | None) -> 
     }
     tx.event(ask.task, "admitted", body)
     return Admitted(epoch, tuple(chain))
+
+
+@lru_cache(maxsize=64)
+def _runtime_text(runtime: RuntimeIdentity) -> str:
+    return compact(runtime.wire())
 
 
 def begin_again(

@@ -67,7 +67,7 @@ def perform(
     ask, adapter = _prepare(workspace, plan, grant_id, revision, key, deadline, supersedes)
     decision = workspace.ledger.apply(lambda tx: once.admit(tx, ask))
     if isinstance(decision, once.Refusal) and _holder_settled(workspace, decision.error):
-        ask = replace(ask, observed=_observe(workspace, adapter, plan))
+        ask = ask._replace(observed=_observe(workspace, adapter, plan))
         decision = workspace.ledger.apply(lambda tx: once.admit(tx, ask))
     if isinstance(decision, once.Refusal):
         decision.error.details["event"] = decision.event
