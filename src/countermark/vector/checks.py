@@ -151,9 +151,9 @@ def original(
 ) -> Verdict:
     """Render the original SVG with resvg, fitted as the board is, and compare it with the PNG of the native file.
 
-    `render` draws the original; a judge that was stopped or died leaves the check `unavailable`. The PNG has to be drawn
-    from the document as it was saved and opened again. Without an original the check is skipped; a small board passes
-    with `larger`, as in `svg_renders`. `unstated` is the artboard's size, for an original that states none.
+    `render` draws the original; a judge that was stopped or died leaves the check `unavailable`. The PNG has to be
+    drawn from the document as it was saved and opened again. Without an original the check is skipped; a small board
+    passes with `larger`, as in `svg_renders`. `unstated` is the artboard's size, for an original that states none.
     """
     look = _Look("original", board.png_maker, (source, board.png), required=required)
     if source is None:
