@@ -6,7 +6,7 @@ import pytest
 
 from countermark.kernel.errors import CountermarkError
 from countermark.vector import document as native
-from countermark.vector.artboard import Box, artboard, artboards, new_artboard, slug
+from countermark.vector.artboard import Box, artboard, artboards, new_artboard
 from countermark.vector.kit import BOARDS, boards_for
 from countermark.vector.svg.import_ import import_svg
 
@@ -60,7 +60,3 @@ def test_an_artboard_without_area_or_identity_is_refused(wrong: dict[str, object
     with pytest.raises(CountermarkError) as caught:
         artboards(broken)
     assert caught.value.code == "artifact_invalid"
-
-
-def test_names_become_parts_of_file_names() -> None:
-    assert [slug(name) for name in ("Full Colour!", "Ärger", "…", "A/B")] == ["full-colour", "rger", "artboard", "a-b"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 MAX_PIXELS: Final = 64 * 1024 * 1024
-"""64 Mpx: four times the pixels of the largest board (4096 x 4096) and 256 MiB decoded."""
+"""As many as the largest picture that is drawn here, 8,192 x 8,192: 256 MiB decoded."""
 
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 _HEADER: Final = struct.Struct(">II")

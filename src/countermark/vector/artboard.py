@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from countermark.kernel.errors import CountermarkError
 from countermark.vector.container import Json
@@ -82,11 +81,6 @@ def new_artboard(board_id: int, name: str, box: Box) -> Json:
         "show_center_mark": False,
         "show_cross_hairs": False,
     }
-
-
-def slug(name: Any) -> str:
-    """Return a name as part of a file name: a-z, 0-9 and hyphens; `artboard` when nothing is left."""
-    return re.sub(r"[^a-z0-9]+", "-", str(name).lower()).strip("-")[:64] or "artboard"
 
 
 def _invalid(sentence: str) -> CountermarkError:

@@ -22,7 +22,6 @@ DEPTH_MAX: Final = 254
 
 _BLOBS: Final = b"\n\0VCBLOBS\0"
 _GZIP: Final = b"\x1f\x8b"
-_SNIFFED: Final = 256
 
 
 def invalid(sentence: str) -> CountermarkError:
@@ -30,16 +29,6 @@ def invalid(sentence: str) -> CountermarkError:
     return CountermarkError(
         "artifact_invalid", sentence, next_action="Restore the file from a copy, or import the drawing again."
     )
-
-
-def head(data: bytes) -> bytes:
-    """Return the first unpacked bytes, enough to tell the format; damaged gzip gives nothing."""
-    if not data.startswith(_GZIP):
-        return data[:_SNIFFED]
-    try:
-        return zlib.decompressobj(wbits=31).decompress(data, _SNIFFED)
-    except zlib.error:
-        return b""
 
 
 def read(data: bytes, what: str) -> tuple[Json, bytes]:

@@ -74,12 +74,6 @@ def new(title: str, *, artboards: list[Json], layers: list[Json], next_id: int, 
     return Document({"format": FORMAT, "version": VERSION, "generator": GENERATOR, "document": tree, "images": {}})
 
 
-def sniff(data: bytes) -> bool:
-    """Say whether bytes look like a native document, compressed or not."""
-    start = container.head(data).lstrip()
-    return start.startswith(b"{") and any(f'"{name}"'.encode() in start for name in _FORMATS)
-
-
 def load(data: bytes, *, what: str = "The document") -> Document:
     """Read a native file of version 1 to 5; `what` names it in errors.
 

@@ -21,7 +21,7 @@ from countermark.vector.path import segments, transformed
 from countermark.vector.resolve import resolve
 
 MAX_SIDE: Final = 8192
-"""Sixteen times the largest board of the kit: 256 MiB of pixels at the most."""
+"""Eight times the side of the largest board of the kit: 256 MiB of pixels at the most."""
 
 _FINEST: Final = 4
 _FINE_SIDE: Final = 4096  # 64 MiB of pixels while drawing

@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 from countermark.vector.artboard import artboards
 from countermark.vector.document import Document
 
-PADDING: Final = 0
 FORMATS: Final = ("svg", "png")
 PAGE: Final = "index.html"
 """The record page, which stands beside the boards."""

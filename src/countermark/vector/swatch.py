@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
@@ -42,10 +42,6 @@ class Swatch:
     is_global: bool
     uses: tuple[Use, ...]
     artboards: tuple[int, ...]
-
-    def as_json(self) -> Json:
-        """Return the JSON form."""
-        return asdict(self) | {"uses": [use.as_json() for use in self.uses], "artboards": list(self.artboards)}
 
 
 def swatches(document: Document) -> list[Swatch]:
