@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from countermark.vector import document as native
-from countermark.vector.artboard import Artboard, Box, artboards, new_artboard
+from countermark.vector.affine import Box
+from countermark.vector.artboard import Artboard, artboards, new_artboard
 
 Json = dict[str, Any]
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from countermark.kernel.errors import CountermarkError
-from countermark.vector.artboard import Box, artboards
+from countermark.vector.affine import Box
+from countermark.vector.artboard import artboards
 from countermark.vector.display import Display, Fill, Group, Shape, Stroke, shapes
 from countermark.vector.paint_server import Gradient, Solid
 from countermark.vector.resolve import resolve

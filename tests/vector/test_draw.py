@@ -7,7 +7,7 @@ import pytest
 from countermark.kernel.canon import sha256_hex
 from countermark.kernel.errors import CountermarkError
 from countermark.raster.picture import Picture, decode_png
-from countermark.vector.artboard import Box
+from countermark.vector.affine import Box
 from countermark.vector.document import dump, load
 from countermark.vector.draw import MAX_SIDE, draw
 from tests.vector.drawings import (

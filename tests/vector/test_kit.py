@@ -6,7 +6,8 @@ import pytest
 
 from countermark.kernel.errors import CountermarkError
 from countermark.vector import document as native
-from countermark.vector.artboard import Box, artboard, artboards, new_artboard
+from countermark.vector.affine import Box
+from countermark.vector.artboard import artboard, artboards, new_artboard
 from countermark.vector.kit import BOARDS, boards_for
 from countermark.vector.svg.import_ import import_svg
 

@@ -11,7 +11,8 @@ import pytest
 from countermark.raster.difference import measure
 from countermark.raster.judge import outline, render
 from countermark.raster.picture import decode_png
-from countermark.vector.artboard import Box, artboards
+from countermark.vector.affine import Box
+from countermark.vector.artboard import artboards
 from countermark.vector.document import Document, dump
 from countermark.vector.draw import draw
 from countermark.vector.svg_writer import decimals_for, number, write

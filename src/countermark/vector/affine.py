@@ -1,4 +1,4 @@
-"""Affine maps of the plane, in the order of numbers that SVG, PDF and the native format share."""
+"""Points, boxes and affine maps of the plane, y down; maps in the order that SVG, PDF and the native format share."""
 
 from __future__ import annotations
 
@@ -6,6 +6,30 @@ import math
 from typing import NamedTuple
 
 Point = tuple[float, float]
+
+
+class Box(NamedTuple):
+    """An upright rectangle; x0 <= x1 and y0 <= y1."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+    @property
+    def width(self) -> float:
+        """The horizontal extent."""
+        return self.x1 - self.x0
+
+    @property
+    def height(self) -> float:
+        """The vertical extent."""
+        return self.y1 - self.y0
+
+    @property
+    def from_unit(self) -> Matrix:
+        """The map that lays the unit square onto the box: what SVG calls `objectBoundingBox`."""
+        return Matrix(self.width, 0.0, 0.0, self.height, self.x0, self.y0)
 
 
 class Matrix(NamedTuple):
@@ -43,6 +67,10 @@ class Matrix(NamedTuple):
         det = self.determinant
         a, b, c, d = self.d / det, -self.b / det, -self.c / det, self.a / det
         return Matrix(a, b, c, d, -(a * self.e + c * self.f), -(b * self.e + d * self.f))
+
+    def about(self, x: float, y: float) -> Matrix:
+        """Return the same map with its origin moved to a point."""
+        return Matrix(e=x, f=y) @ self @ Matrix(e=-x, f=-y)
 
     @property
     def is_similarity(self) -> bool:

@@ -5,31 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from countermark.kernel.errors import CountermarkError
+from countermark.vector.affine import Box
 from countermark.vector.container import Json
 from countermark.vector.document import Document
 
 
-class Box(NamedTuple):
-    """A rectangle in points, y down."""
-
-    x0: float
-    y0: float
-    x1: float
-    y1: float
-
-    @property
-    def width(self) -> float:
-        """The horizontal extent."""
-        return self.x1 - self.x0
-
-    @property
-    def height(self) -> float:
-        """The vertical extent."""
-        return self.y1 - self.y0
-
-
 class Artboard(NamedTuple):
-    """One artboard: its id never changes and is no index; the order in the document is the order shown."""
+    """One artboard, its box in points; its id never changes and is no index, its place in the document is its order."""
 
     id: int
     name: str

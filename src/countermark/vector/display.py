@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from countermark.vector.affine import Matrix
-from countermark.vector.artboard import Artboard, Box
+from countermark.vector.affine import Box, Matrix
+from countermark.vector.artboard import Artboard
 from countermark.vector.container import Json
 from countermark.vector.paint_server import PaintServer
 

@@ -9,8 +9,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from countermark.vector.affine import IDENTITY, Matrix, Point
-from countermark.vector.artboard import Box
+from countermark.vector.affine import IDENTITY, Box, Matrix, Point
 from countermark.vector.container import Json
 from countermark.vector.path import point_of
 

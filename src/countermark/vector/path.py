@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from countermark.vector.affine import Matrix, Point
+from countermark.vector.affine import Box, Matrix, Point
 from countermark.vector.container import Json
 
 
@@ -33,8 +33,8 @@ def segments(subpath: Json) -> Iterator[tuple[Point, Point | None, Point | None,
         yield (start, None, None, end) if out == start and into == end else (start, out, into, end)
 
 
-def bounds(path: Json) -> tuple[float, float, float, float] | None:
-    """Return the exact box (x0, y0, x1, y1) of a path's geometry without its stroke; None when it has no point."""
+def bounds(path: Json) -> Box | None:
+    """Return the exact box of a path's geometry without its stroke; None when it has no point."""
     xs: list[float] = []
     ys: list[float] = []
     for subpath in path["subpaths"]:
@@ -46,7 +46,7 @@ def bounds(path: Json) -> tuple[float, float, float, float] | None:
             if out is not None and into is not None:
                 xs.extend(_extremes(start[0], out[0], into[0], end[0]))
                 ys.extend(_extremes(start[1], out[1], into[1], end[1]))
-    return (min(xs), min(ys), max(xs), max(ys)) if xs else None
+    return Box(min(xs), min(ys), max(xs), max(ys)) if xs else None
 
 
 def transformed(path: Json, matrix: Matrix) -> Json:

@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import Any, Final
 
 from countermark.kernel.errors import CountermarkError
-from countermark.vector.affine import Matrix
-from countermark.vector.artboard import Artboard, Box
+from countermark.vector.affine import Box, Matrix
+from countermark.vector.artboard import Artboard
 from countermark.vector.container import Json
 from countermark.vector.display import BLENDS, Area, Clip, Display, Fill, Group, Shape, Stroke, Undrawn
 from countermark.vector.document import Document
 from countermark.vector.paint_server import PaintServer, Solid, read_paint, rgb
-from countermark.vector.path import bounds as path_bounds
+from countermark.vector.path import bounds
 
 _FLAT: Final = 1e-12
 _PLAIN: Final = frozenset({None, False, "Neutral", "None", "Off"})
@@ -145,10 +145,9 @@ class _Reader:
         return {"subpaths": subpaths}
 
     def _leaf(self, node: Json, path: Json, rule: str) -> list[Shape | Group]:
-        extent = path_bounds(path)
-        if extent is None:
+        box = bounds(path)
+        if box is None:
             return []
-        box = Box(*extent)
         before = len(self.undrawn)
         marks = tuple(mark for item in self._items(node) for mark in self._mark(node, item, box))
         reach = max((mark.reach for mark in marks if isinstance(mark, Stroke)), default=0.0)

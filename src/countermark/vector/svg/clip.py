@@ -6,16 +6,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from countermark.vector.affine import IDENTITY, Matrix
+from countermark.vector.affine import IDENTITY, Box, Matrix
 from countermark.vector.container import Json
 from countermark.vector.path import bounds
 from countermark.vector.svg import shape
 from countermark.vector.svg.emit import Emitter
 from countermark.vector.svg.number import length
 from countermark.vector.svg.parse import Element, not_svg
-from countermark.vector.svg.place import Box, Place
+from countermark.vector.svg.place import Place
 from countermark.vector.svg.report import Report
-from countermark.vector.svg.style import INITIAL, Style, computed, own, reference
+from countermark.vector.svg.style import computed, is_shown, own, reference, standing
 from countermark.vector.svg.transform import origin, transform
 
 _TEXT: Final = frozenset({"text", "tspan"})
@@ -56,9 +56,9 @@ class Clipper:
             box = box_of()
             if box is None:
                 return [[]]
-            matrix = matrix @ Matrix(box[2] - box[0], 0, 0, box[3] - box[1], box[0], box[1])
+            matrix = matrix @ box.from_unit
         outer = self.layers(clip, place, box_of, (*used, name))
-        inner = replace(place, matrix=matrix, style=_style_at(clip, place, self._report))
+        inner = replace(place, matrix=matrix, style=standing(clip, place.frame, self._report))
         found: Layer = []
         nested: list[tuple[Element, list[Layer]]] = []
         for child in clip.children:
@@ -86,7 +86,7 @@ class Clipper:
         if child.tag in _TEXT:
             self._report.loss("text", child, "Text in a clip is not carried over, so it does not clip.")
             return [], []
-        if child.tag not in {*shape.SHAPES, "use"} or (own(child, "display") or "").lower() == "none":
+        if child.tag not in {*shape.SHAPES, "use"} or not is_shown(child):
             return [], []
         style = computed(child, place.style, place.frame, self._report)
         inner = replace(place, matrix=place.matrix @ matrix_of(child, place, self._report), style=style)
@@ -123,7 +123,7 @@ def matrix_of(element: Element, place: Place, report: Report) -> Matrix:
         return IDENTITY
     centre = own(element, "transform-origin")
     point = origin(centre, place.units) if centre is not None else None
-    return found if point is None else Matrix(e=point[0], f=point[1]) @ found @ Matrix(e=-point[0], f=-point[1])
+    return found if point is None else found.about(*point)
 
 
 def shifted(element: Element, place: Place) -> Matrix:
@@ -132,16 +132,3 @@ def shifted(element: Element, place: Place) -> Matrix:
     x = length(element.attributes.get("x"), units, units.width) or 0.0
     y = length(element.attributes.get("y"), units, units.height) or 0.0
     return Matrix(e=x, f=y)
-
-
-def _style_at(element: Element, place: Place, report: Report) -> Style:
-    """Return the style that a clip's children inherit: from where the clip stands, not from what it clips."""
-    above: list[Element] = []
-    here: Element | None = element
-    while here is not None:
-        above.append(here)
-        here = here.parent
-    style = INITIAL
-    for link in reversed(above):
-        style = computed(link, style, place.frame, report)
-    return style

@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from countermark.vector.affine import IDENTITY, Matrix
+from countermark.vector.affine import IDENTITY, Box, Matrix
 from countermark.vector.container import Json
 from countermark.vector.svg.colour import BLACK, Colour, colour
 from countermark.vector.svg.number import Frame, check_finite, length, number_or_percent
 from countermark.vector.svg.parse import Element, not_svg
 from countermark.vector.svg.report import Report
-from countermark.vector.svg.style import INITIAL, computed, own
+from countermark.vector.svg.style import own, standing
 from countermark.vector.svg.transform import origin, transform
 
 GRADIENTS: Final = frozenset({"linearGradient", "radialGradient"})
@@ -65,9 +65,7 @@ def server(element: Element, ids: Mapping[str, Element], report: Report) -> Serv
     return Server(element, attributes, stops)
 
 
-def paint(
-    found: Server, matrix: Matrix, frame: Frame, box: tuple[float, float, float, float] | None, report: Report
-) -> Json | None:
+def paint(found: Server, matrix: Matrix, frame: Frame, box: Box | None, report: Report) -> Json | None:
     """Return a gradient as a native paint in document coordinates, without opacity of its own.
 
     `matrix` leads from the painted element's user space to the document, `box` is the element's geometry in user space.
@@ -99,9 +97,7 @@ def _rgb(found: Colour) -> Json:
     return {"model": "rgb", "r": found.r, "g": found.g, "b": found.b}
 
 
-def _inner(
-    found: Server, frame: Frame, box: tuple[float, float, float, float] | None, report: Report
-) -> tuple[Matrix, Frame] | None:
+def _inner(found: Server, frame: Frame, box: Box | None, report: Report) -> tuple[Matrix, Frame] | None:
     """Return the map from the gradient's own coordinates to user space, and the frame of its percentages."""
     attributes = found.attributes
     on_box = attributes.get("gradientUnits", "objectBoundingBox").strip() != "userSpaceOnUse"
@@ -113,13 +109,13 @@ def _inner(
     centre = own(found.element, "transform-origin")
     point = origin(centre, units) if centre is not None else None
     if point is not None:
-        own_map = Matrix(e=point[0], f=point[1]) @ own_map @ Matrix(e=-point[0], f=-point[1])
+        own_map = own_map.about(*point)
     if not on_box:
         return own_map, units
-    if box is None or box[2] - box[0] <= 0 or box[3] - box[1] <= 0:
+    if box is None or box.width <= 0 or box.height <= 0:
         report.note("gradient", found.element, "An object without width or height takes no gradient of its box.")
         return None
-    return Matrix(box[2] - box[0], 0, 0, box[3] - box[1], box[0], box[1]) @ own_map, units
+    return box.from_unit @ own_map, units
 
 
 def _linear(found: Server, matrix: Matrix, units: Frame, report: Report) -> Json:
@@ -222,26 +218,14 @@ def _stop_colour(element: Element, report: Report) -> Colour:
     opacity = number_or_percent(own(element, "stop-opacity"))
     read: Colour | None = BLACK
     if said is not None:
-        read = current(element, report) if said.lower() == "currentcolor" else colour(said)
+        current = said.lower() == "currentcolor"
+        read = standing(element, _UNIT, report).color if current else colour(said)
         if read is None:
             report.note("value", element, f"stop-color says {said[:60]!r}, which is no colour; black counts.")
             read = BLACK
     read = read or BLACK
     alpha = read.alpha * (1.0 if opacity is None else min(1.0, max(0.0, opacity)))
     return read._replace(alpha=alpha)
-
-
-def current(element: Element, report: Report) -> Colour:
-    """Return the current colour at an element, by the cascade of the place where it stands."""
-    above: list[Element] = []
-    here: Element | None = element
-    while here is not None:
-        above.append(here)
-        here = here.parent
-    style = INITIAL
-    for link in reversed(above):
-        style = computed(link, style, _UNIT, report)
-    return style.color
 
 
 def _place(found: Server, name: str, per_cent: float, units: Frame, report: Report) -> float:

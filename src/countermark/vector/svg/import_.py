@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from countermark.kernel.canon import sha256_hex
 from countermark.kernel.errors import CountermarkError
 from countermark.vector import document as native
-from countermark.vector.affine import IDENTITY, Matrix
-from countermark.vector.artboard import Box, new_artboard
+from countermark.vector.affine import IDENTITY, Box, Matrix
+from countermark.vector.artboard import new_artboard
 from countermark.vector.container import Json
 from countermark.vector.document import Document
 from countermark.vector.shape import children_of
@@ -104,17 +104,17 @@ def _measured(root: Element, size: Size, ids: dict[str, Element], report: Report
     """Return the drawing's size; one that states none is as large as its art."""
     if not size.given:
         box = _art(root, size, ids)
-        if box is None or box[2] <= 0 or box[3] <= 0:
+        if box is None or box.x1 <= 0 or box.y1 <= 0:
             message = f"{name} states no size and no viewBox, and has no art to take one from."
             raise not_svg(message, "Give the drawing a viewBox.")
-        size = Size(size.width or box[2], size.height or box[3], None)
+        size = Size(size.width or box.x1, size.height or box.y1, None)
         report.note(
             "size", root, "The file states no size; the artboard reaches from the origin to the art's far edge."
         )
     return size
 
 
-def _art(root: Element, size: Size, ids: dict[str, Element]) -> tuple[float, float, float, float] | None:
+def _art(root: Element, size: Size, ids: dict[str, Element]) -> Box | None:
     """Return the box of everything the drawing paints, in artboard coordinates, or None."""
     return box_of(_root_nodes(root, size, ids, Emitter.for_size(1.0), Report(), (0.0, 0.0)), IDENTITY)
 
@@ -122,7 +122,7 @@ def _art(root: Element, size: Size, ids: dict[str, Element]) -> tuple[float, flo
 def _reach(root: Element, size: Size, ids: dict[str, Element]) -> float:
     """Return how far the art reaches out of its own artboard to the left, in pixels."""
     box = _art(root, size, ids)
-    return max(-box[0], 0.0) if box is not None else 0.0
+    return max(-box.x0, 0.0) if box is not None else 0.0
 
 
 def _root_nodes(

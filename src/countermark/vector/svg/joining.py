@@ -24,7 +24,7 @@ def origin_beside(into: Document, reach: float) -> tuple[float, float]:
     right = max(board.box.x1 for board in artboards(into))
     box = box_of(list(into.tree["layers"]), IDENTITY)
     if box is not None:
-        right = max(right, box[2])
+        right = max(right, box.x1)
     top = min(board.box.y0 for board in artboards(into))
     return float(round(right + GAP + reach)), top
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from countermark.vector.affine import IDENTITY, Matrix
+from countermark.vector.affine import IDENTITY, Box, Matrix
 from countermark.vector.container import Json
 from countermark.vector.path import bounds, transformed
 from countermark.vector.shape import children_of
 from countermark.vector.svg.number import Frame
 from countermark.vector.svg.style import INITIAL, NONE, Ink, Style
-
-Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,4 +51,4 @@ def box_of(nodes: list[Json], matrix: Matrix) -> Box | None:
     if not found:
         return None
     x0, y0, x1, y1 = zip(*found, strict=True)
-    return (min(x0), min(y0), max(x1), max(y1))
+    return Box(min(x0), min(y0), max(x1), max(y1))

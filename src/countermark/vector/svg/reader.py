@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from countermark.kernel.errors import CountermarkError
-from countermark.vector.affine import Matrix
+from countermark.vector.affine import Box, Matrix
 from countermark.vector.container import Json
 from countermark.vector.path import bounds
 from countermark.vector.svg import gradient, loss, shape
@@ -15,10 +15,10 @@ from countermark.vector.svg.emit import Emitter, significant, stroke
 from countermark.vector.svg.number import NotFiniteError, length, number_or_percent
 from countermark.vector.svg.parse import Element, not_svg
 from countermark.vector.svg.pathdata import Pen
-from countermark.vector.svg.place import Box, Place, box_of
+from countermark.vector.svg.place import Place, box_of
 from countermark.vector.svg.property import BLENDS
 from countermark.vector.svg.report import Report
-from countermark.vector.svg.style import Ink, computed, own
+from countermark.vector.svg.style import Ink, computed, is_shown, own
 from countermark.vector.svg.viewport import fit, view_box
 
 MAX_COPIES: Final = 20_000
@@ -66,7 +66,7 @@ class Reader:
         opacity = None if opacity is None or opacity >= 1 else significant(max(0.0, opacity))
         blend = BLENDS.get((own(element, "mix-blend-mode") or "normal").lower(), "Normal")
         isolated = (own(element, "isolation") or "").lower() == "isolate"
-        hidden = (own(element, "display") or "").lower() == "none"
+        hidden = not is_shown(element)
         drawn = nodes
         clips = self._clipper.layers(element, place, lambda: box_of(drawn, place.matrix))
         if not all(clips):
@@ -109,7 +109,7 @@ class Reader:
             )
         if element.tag not in shape.SHAPES and element.tag not in loss.CONTAINERS:
             style = computed(element, place.style, place.frame, self._report)
-            hidden = place.hidden or not style.visible or (own(element, "display") or "").lower() == "none"
+            hidden = place.hidden or not style.visible or not is_shown(element)
             loss.of_element(element, self._report, hidden=hidden)
             return []
         if not _conditions_hold(element):
@@ -120,7 +120,7 @@ class Reader:
             place,
             style=style,
             matrix=place.matrix @ matrix_of(element, replace(place, style=style), self._report),
-            hidden=place.hidden or (own(element, "display") or "").lower() == "none",
+            hidden=place.hidden or not is_shown(element),
         )
         if inner.matrix.determinant == 0:
             self._report.note("transform", element, "Its transform flattens the plane, so SVG paints nothing for it.")

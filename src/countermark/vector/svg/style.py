@@ -126,6 +126,24 @@ def computed(element: Element, parent: Style, frame: Frame, report: Report) -> S
     return replace(parent, **found) if found else parent
 
 
+def standing(element: Element, frame: Frame, report: Report) -> Style:
+    """Return the inherited properties at an element by where it stands in the file, not by what uses it."""
+    above: list[Element] = []
+    here: Element | None = element
+    while here is not None:
+        above.append(here)
+        here = here.parent
+    style = INITIAL
+    for link in reversed(above):
+        style = computed(link, style, frame, report)
+    return style
+
+
+def is_shown(element: Element) -> bool:
+    """Say whether an element's own `display` lets it paint."""
+    return (own(element, "display") or "").lower() != "none"
+
+
 def ink(value: str) -> Ink | None:
     """Read a paint: none, a colour, currentColor, or `url(#id)` with what stands in for it; None when it is none."""
     reference = _URL.match(value.strip())

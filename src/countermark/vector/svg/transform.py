@@ -130,7 +130,7 @@ def _matrix(name: str, n: list[float]) -> Matrix:
 def _rotation(n: list[float]) -> Matrix:
     cos, sin = _turn(n[0])
     turned = Matrix(cos, sin, -sin, cos)
-    return turned if len(n) == 1 else Matrix(e=n[1], f=n[2]) @ turned @ Matrix(e=-n[1], f=-n[2])
+    return turned if len(n) == 1 else turned.about(n[1], n[2])
 
 
 def _turn(degrees: float) -> tuple[float, float]:
