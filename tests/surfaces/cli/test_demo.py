@@ -158,7 +158,7 @@ def test_a_second_run_makes_its_own_things_anew_and_touches_nothing_else(tmp_pat
     place.prepare(into)
     assert not (into / place.WORKSPACE).exists()
     assert (into / "mine.txt").read_text() == "mine"
-    assert (into / "logo.svg").read_bytes() == place.logo()
+    assert all((into / name).read_bytes() == place.drawing(name) for name in place.DRAWINGS)
 
 
 @pytest.mark.promise("house.demo.own-folder")

@@ -19,6 +19,7 @@ from countermark.surfaces.cli.call import Answer, Call, command
 from countermark.surfaces.cli.carry import carry
 from countermark.surfaces.cli.terminal import columns, count, pairs, short
 from countermark.vector import proposal, recolour, swatch, tools
+from countermark.vector.colour import from_css, hex_of
 from countermark.vector.kit import boards_for
 from countermark.vector.proposal import Open, Proposal
 
@@ -46,9 +47,17 @@ def _writing(function: Callable[..., Answer]) -> Callable[..., Answer]:
 @command(example="vector import logo.svg", dry_run=True)
 @click.argument("file")
 @click.option("--document", metavar="NAME", help="What the document is called; left out: as the file.")
+@click.option("--into", metavar="NAME", help="A document that gets the drawing as one more artboard instead.")
 @_writing
 def import_svg(
-    call: Call, file: str, *, document: str | None, grant_id: str | None, revision: str | None, key: str | None
+    call: Call,
+    file: str,
+    *,
+    document: str | None,
+    into: str | None,
+    grant_id: str | None,
+    revision: str | None,
+    key: str | None,
 ) -> Answer:
     """Import an SVG as a native document.
 
@@ -56,16 +65,18 @@ def import_svg(
     """
     with call.open(working=True) as workspace:
         data = beneath.open_argument(file, workspace.settings.max_input_mib << 20)
-        more: dict[str, Any] = {"document": document, **({} if revision is None else {"revision": revision})}
+        more: dict[str, Any] = {"document": document, "into": into}
         source, acting = PurePath(file).name, grant_id or workspace.settings.grant
         if call.dry_run:
             return _would(workspace, proposal.propose_import(workspace, data, source, **more), acting, {}, [])
-        made = carry(workspace, lambda: tools.import_svg(workspace, data, source, grant=acting, key=key, **more))
+        more |= {"revision": revision, "key": key}
+        made = carry(workspace, lambda: tools.import_svg(workspace, data, source, grant=acting, **more))
         losses = made[1].get("losses", [])
         rows = [(one["name"], f"<{one['element']}>", one["path"], one["reason"]) for one in losses]
         total = made[1].get("lossesTotal", 0)
         lines = _list(f"not carried over ({total})", rows) if total else ["", "Everything in it was carried over."]
-        return _answer(workspace, made, f"Imported {source} as {{place}}.", lines)
+        joined = "into" if into else "as"
+        return _answer(workspace, made, f"Imported {source} {joined} {{place}}.", lines)
 
 
 @command(example="vector read")
@@ -113,7 +124,7 @@ def bind(  # noqa: PLR0913 - what the call takes
     with call.open(working=True) as workspace:
         acting = grant_id or workspace.settings.grant
         opened = Open(workspace, document)
-        chosen, left = _objects(opened, only) or None, _objects(opened, leave)
+        chosen, left = _objects(opened, only, colour) or None, _objects(opened, leave, colour)
         if call.dry_run:
             wanted = proposal.propose_bind(workspace, name, colour, document=document, only=chosen, leave=left)
             limits = {"only": set(chosen) if chosen else None, "leave": set(left)}
@@ -289,11 +300,18 @@ def _uses(uses: Rows) -> list[tuple[str, ...]]:
     return [(f"#{one['object_id']}", str(one["name"]), str(one["place"]), str(one["colour"])) for one in uses]
 
 
-def _objects(opened: Open, said: Sequence[str]) -> list[int]:
-    """Return the ids of objects said by name or id; a name that several objects have means all of them."""
+def _objects(opened: Open, said: Sequence[str], colour: str) -> list[int]:
+    """Return the ids of objects said by name or id.
+
+    A name that several objects have means all of them that have the colour; if none has, it means all of them, so that
+    the refusal can name them.
+    """
+    wanted = hex_of(from_css(colour))
     named: dict[str, list[int]] = {}
-    for use in swatch.uses(opened.document):
-        named.setdefault(use.name, []).append(use.object_id)
+    for use in sorted(swatch.uses(opened.document), key=lambda use: use.colour != wanted):
+        held = named.setdefault(use.name, [])
+        if use.colour == wanted or not held:
+            held.append(use.object_id)
     found: list[int] = []
     for word in said:
         if word in named:

@@ -1,4 +1,4 @@
-"""The main job: seven commands, as anyone would give them for a logo of their own."""
+"""The main job: the commands of the README, as anyone would give them for a logo of their own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOOK_ALIKE: Final = "assay-bead"
 
 
 def main_job(shell: Shell) -> None:
-    """Give the seven commands; raise `demo_failed` at the first that does not end as it has to."""
+    """Give the commands; raise `demo_failed` at the first that does not end as it has to."""
     shell.run(
         "init",
         place.WORKSPACE,
@@ -24,6 +24,8 @@ def main_job(shell: Shell) -> None:
     )
     shell.enter(place.WORKSPACE)
     shell.run("vector", "import", f"../{place.LOGO}", why="a native document, and what could not be carried over")
+    into = ("--into", place.DOCUMENT)
+    shell.run("vector", "import", f"../{place.STRIKE}", *into, why="a second drawing, on an artboard of its own")
     shell.run(
         "vector",
         "swatch",
@@ -36,5 +38,5 @@ def main_job(shell: Shell) -> None:
     )
     shell.run("vector", "kit", why="artboards as SVG and PNG, each checked by another engine")
     shell.run("vector", "swatch", "set", SWATCH, OF_THE_BRAND, why="only what is bound changes")
-    shell.run("vector", "kit", why="the same boards in the new colour")
+    shell.run("vector", "kit", why="boards without a consumer stay byte-equal")
     shell.run("receipt", "verify", "kit/", why="offline; on another machine too")

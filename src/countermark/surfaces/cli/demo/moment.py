@@ -23,12 +23,12 @@ from countermark.surfaces.cli.demo import place
 from countermark.surfaces.cli.demo.agent import Agent, heard, refusal
 from countermark.surfaces.cli.demo.job import SWATCH
 from countermark.surfaces.cli.demo.killer import Killer
+from countermark.surfaces.cli.demo.place import DOCUMENT
 from countermark.surfaces.cli.demo.shell import Shell
 from countermark.surfaces.cli.demo.transcript import CLIENT
 from countermark.surfaces.cli.terminal import short
 from countermark.testkit.watcher import Watcher
 
-DOCUMENT: Final = "logo.vectorcraft"
 KIT: Final = "kit"
 HOLDER: Final = "agent"
 KEY: Final = "spring-kit"

@@ -11,11 +11,14 @@ from countermark.kernel.errors import CountermarkError
 from countermark.kernel.files import Root
 
 LOGO: Final = "logo.svg"
+STRIKE: Final = "strike.svg"
+DRAWINGS: Final = (LOGO, STRIKE)
+DOCUMENT: Final = "logo.vectorcraft"
 WORKSPACE: Final = "mybrand"
 WITNESS: Final = "witness"
 LIVENESS: Final = "liveness"
 ASIDE: Final = "changed-by-hand"
-MADE: Final = (WORKSPACE, WITNESS, LIVENESS, ASIDE, LOGO)
+MADE: Final = (WORKSPACE, WITNESS, LIVENESS, ASIDE, *DRAWINGS)
 
 _MARKER: Final = ".countermark-demo"
 _SAYS: Final = b"`countermark demo` made this folder, and makes what is in it anew each time.\n"
@@ -45,27 +48,28 @@ def prepare(folder: Path) -> Path:
             root.create(_MARKER, _SAYS)
         for name in MADE:
             root.remove_tree(name)
-        root.create(LOGO, logo())
+        for name in DRAWINGS:
+            root.create(name, drawing(name))
         for name in (WITNESS, LIVENESS, ASIDE):
             root.make_dir(name)
     return path
 
 
-def logo() -> bytes:
-    """Return Countermark's own mark: from the installed package, or from the project it runs from.
+def drawing(name: str) -> bytes:
+    """Return one of Countermark's own drawings: from the installed package, or from the project it runs from.
 
     The file stands once, in `assets/`; the wheel carries it beside this module.
     """
     project = _project()
-    found = [Path(__file__).with_name(LOGO), *([project / "assets" / LOGO] if project is not None else [])]
+    found = [Path(__file__).with_name(name), *([project / "assets" / name] if project is not None else [])]
     for path in found:
         if path.is_file():
             return beneath.open_argument(str(path), _LOGO_CAP)
     raise CountermarkError(
         "part_unavailable",
-        "This installation has lost the logo that the demo works on.",
+        f"This installation has lost {name}, which the demo works on.",
         next_action="Install the package again.",
-        details={"part": LOGO},
+        details={"part": name},
     )
 
 
