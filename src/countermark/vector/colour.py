@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from countermark.kernel.errors import CountermarkError
 from countermark.vector.container import Json
+from countermark.vector.paint_server import hexadecimal, rgb
 from countermark.vector.svg.colour import colour as css_colour
 from countermark.vector.svg.number import NotFiniteError
+
+_COMPARED: Final = frozenset({"rgb", "gray"})
 
 
 def from_css(text: str) -> Json:
@@ -27,17 +30,6 @@ def from_css(text: str) -> Json:
 
 
 def hex_of(colour: Any) -> str | None:
-    """Return `#rrggbb` of an RGB or grey colour; None for other models, which no RGB value equals."""
-    if not isinstance(colour, dict):
-        return None
-    if colour.get("model") == "gray":
-        parts = [1 - colour["k"]] * 3
-    elif colour.get("model") == "rgb":
-        parts = [colour["r"], colour["g"], colour["b"]]
-    else:
-        return None
-    return "#" + "".join(f"{_byte(part):02x}" for part in parts)
-
-
-def _byte(part: float) -> int:
-    return int(min(1.0, max(0.0, part)) * 255 + 0.5)
+    """Return `#rrggbb` of an RGB or grey colour as it is drawn; None for other models, which no RGB value equals."""
+    found = rgb(colour) if isinstance(colour, dict) and colour.get("model") in _COMPARED else None
+    return None if found is None else hexadecimal(found)

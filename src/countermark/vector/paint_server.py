@@ -79,6 +79,11 @@ def rgb(colour: Any) -> Rgb | None:
             return None
 
 
+def hexadecimal(colour: Rgb) -> str:
+    """Return `#rrggbb`."""
+    return "#{:02x}{:02x}{:02x}".format(*colour)
+
+
 def read_paint(paint: Json, box: Box) -> tuple[PaintServer | None, list[str]]:
     """Return what a paint fills with, and what of it cannot be shown; an unplaced gradient is fitted to `box`."""
     match paint.get("type"):

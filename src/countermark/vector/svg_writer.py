@@ -18,7 +18,7 @@ from countermark.vector.artboard import Artboard
 from countermark.vector.container import Json
 from countermark.vector.display import Clip, Display, Fill, Group, Shape, Stroke
 from countermark.vector.document import Document
-from countermark.vector.paint_server import Gradient, PaintServer, Rgb, Solid
+from countermark.vector.paint_server import Gradient, PaintServer, Solid, hexadecimal
 from countermark.vector.path import segments, transformed
 from countermark.vector.resolve import resolve
 
@@ -184,7 +184,7 @@ class _Writer:
 
     def _server(self, name: str, ink: PaintServer, opacity: float, place: str) -> str:
         if isinstance(ink, Solid):
-            return f' {name}="{_hex(ink.rgb)}"' + _opacity(f"{name}-opacity", opacity)
+            return f' {name}="{hexadecimal(ink.rgb)}"' + _opacity(f"{name}-opacity", opacity)
         self._defs.append(self._gradient(ink, place))
         return f' {name}="url(#{place})"' + _opacity(f"{name}-opacity", opacity)
 
@@ -206,7 +206,7 @@ class _Writer:
         if gradient.spread != "pad":
             text += f' spreadMethod="{gradient.spread}"'
         stops = "".join(
-            f'<stop offset="{number(stop.offset, _SHORT)}" stop-color="{_hex(stop.rgb)}"'
+            f'<stop offset="{number(stop.offset, _SHORT)}" stop-color="{hexadecimal(stop.rgb)}"'
             f"{_opacity('stop-opacity', stop.opacity)}/>"
             for stop in gradient.stops
         )
@@ -260,10 +260,6 @@ def _on_one_element(fill: Fill, stroke: Stroke) -> bool:
 
 def _matrix(matrix: Matrix) -> str:
     return f"matrix({' '.join(_significant(value) for value in matrix)})"
-
-
-def _hex(rgb: Rgb) -> str:
-    return "#{:02x}{:02x}{:02x}".format(*rgb)
 
 
 def _opacity(name: str, value: float) -> str:

@@ -6,7 +6,7 @@ import colorsys
 import re
 from typing import Final, NamedTuple
 
-from countermark.vector.svg.number import NUMBER, finite
+from countermark.vector.svg.number import NUMBER, degrees, finite
 
 # The 148 names of CSS Color 4, as 24-bit values.
 _TABLE: Final = """
@@ -44,8 +44,6 @@ _HEX: Final = re.compile(r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})\Z")
 _FUNCTION: Final = re.compile(r"(rgba?|hsla?|hwb)\(([^()]*)\)\Z")
 _OTHER: Final = re.compile(r"(color|color-mix|lab|lch|oklab|oklch|light-dark|device-cmyk|var)\(")
 _PART: Final = re.compile(r"([^\s,/]+)")
-_ANGLES: Final = {"deg": 1.0, "grad": 0.9, "rad": 57.29577951308232, "turn": 360.0, "": 1.0}
-_ANGLE: Final = re.compile(r"(.*?)(deg|grad|rad|turn)?\Z")
 _CHANNELS: Final = 3
 
 
@@ -124,12 +122,11 @@ def _from_rgb(tokens: list[str], alpha: float) -> Colour | None:
 
 
 def _from_hue(name: str, tokens: list[str], alpha: float) -> Colour | None:
-    match = _ANGLE.match(tokens[0])
-    hue = _number(match[1]) if match else None
+    hue = degrees(tokens[0])
     parts = [_number(token.removesuffix("%")) for token in tokens[1:]]
-    if hue is None or match is None or parts[0] is None or parts[1] is None:
+    if hue is None or parts[0] is None or parts[1] is None:
         return None
-    turn = hue * _ANGLES[match[2] or ""] / 360 % 1.0
+    turn = hue / 360 % 1.0
     one, two = (min(1.0, max(0.0, part / 100)) for part in (parts[0], parts[1]))
     if name == "hwb":
         if one + two >= 1:

@@ -10,6 +10,8 @@ NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _LENGTH: Final = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)([a-zA-Z]+|%)?\s*\Z")
 _NOT_FINITE: Final = re.compile(r"(?<![a-z_#])(?:nan|inf(?:inity)?)(?![a-z_])", re.IGNORECASE)
 _SEPARATOR: Final = re.compile(r"\s*,\s*|\s+|(?=[+-])")
+_ANGLE: Final = re.compile(rf"({NUMBER.pattern})(deg|grad|rad|turn)?")
+_DEGREES: Final = {"deg": 1.0, "grad": 0.9, "rad": 180 / math.pi, "turn": 360.0}
 
 # CSS: 96 pixels an inch, 72 points an inch, 6 picas an inch.
 _UNITS: Final = {
@@ -75,6 +77,12 @@ def number_or_percent(text: str | None) -> float | None:
         return number(text)
     value = number(text[:-1])
     return None if value is None else value / 100
+
+
+def degrees(text: str) -> float | None:
+    """Return an angle in degrees, as a number without a unit is; None when it is none."""
+    match = _ANGLE.fullmatch(text)
+    return finite(match[1]) * _DEGREES[match[2] or "deg"] if match else None
 
 
 def numbers(text: str) -> list[float] | None:

@@ -7,11 +7,9 @@ import re
 from typing import Final
 
 from countermark.vector.affine import IDENTITY, Matrix
-from countermark.vector.svg.number import Frame, NotFiniteError, check_finite, length, number
+from countermark.vector.svg.number import Frame, NotFiniteError, check_finite, degrees, length, number
 
 _FUNCTION: Final = re.compile(r"\s*,?\s*([A-Za-z]+)\s*\(([^()]*)\)")
-_TURNS: Final = {"deg": 1.0, "grad": 0.9, "rad": 180 / math.pi, "turn": 360.0}
-_ANGLE: Final = re.compile(r"(.*?)(deg|grad|rad|turn)?\Z")
 _PART: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[a-zA-Z%]*")
 _KEYWORDS: Final = {"left": 0.0, "top": 0.0, "center": 50.0, "right": 100.0, "bottom": 100.0}
 _COUNTS: Final = {
@@ -92,9 +90,7 @@ def _value(name: str, index: int, word: str, frame: Frame) -> float | None:
         vertical = name == "translatey" or index == 1
         return length(word, frame, frame.height if vertical else frame.width)
     if name.startswith("skew") or (name == "rotate" and index == 0):
-        match = _ANGLE.match(word)
-        value = number(match[1]) if match else None
-        return None if value is None or match is None else value * _TURNS[match[2] or "deg"]
+        return degrees(word)
     if name == "rotate":
         return length(word, frame, 0.0)
     if name.startswith("scale") and word.endswith("%"):
