@@ -129,7 +129,7 @@ def test_what_is_published_was_synced_before_it_takes_its_place_and_its_folders_
     assert moves >= 5
 
 
-@pytest.mark.promise("kernel.effects.points-are-all")
+@pytest.mark.promise("house.effects.one-door")
 def test_no_write_no_rename_and_no_spawn_passes_by_the_points(recorded: Recorded) -> None:
     """SQLite's own files are the ledger's, whose commits are points; the stage and the world are the adapter's."""
     inside: dict[int, str] = {}
@@ -234,7 +234,7 @@ class Disk:
             yield {n: bytes(self.now[n]) if keep else self.synced[n] for n, keep in zip(names, kept, strict=True)}
 
 
-@pytest.mark.promise("kernel.ledger.power-cut")
+@pytest.mark.promise("kernel.ledger.sync-before-word")
 def test_the_ledger_cut_at_each_sync_opens_with_everything_acknowledged(recorded: Recorded, tmp_path: Path) -> None:
     told = dict(acknowledgements(recorded))
     disk = Disk(recorded)

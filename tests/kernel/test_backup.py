@@ -64,7 +64,7 @@ def test_a_folder_that_is_there_is_not_overwritten(bench: Bench) -> None:
     assert [path.name for path in (bench.folder / "backup").iterdir()] == ["mine"]
 
 
-@pytest.mark.promise("kernel.ledger.restore-keeps-the-replaced")
+@pytest.mark.promise("kernel.ledger.restore-reconciles")
 def test_the_replaced_ledger_is_kept_with_everything_it_knew(bench: Bench, copy: Path) -> None:
     bench.perform("test.direct", "world:a", key="after")
     kept = restored(bench, copy)

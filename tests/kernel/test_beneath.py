@@ -246,7 +246,7 @@ class TestArgument:
     def test_a_regular_file_is_read(self, folder: Path) -> None:
         assert open_argument(str(folder / "file"), 7) == b"content"
 
-    @pytest.mark.promise("kernel.files.argument-regular")
+    @pytest.mark.promise("kernel.files.no-escape")
     @pytest.mark.parametrize("name", ["sub", "sub/", "to_file", "dangling", "to_sub", "pipe"])
     def test_anything_else_is_refused_at_once(self, folder: Path, name: str) -> None:
         os.mkfifo(folder / "pipe")

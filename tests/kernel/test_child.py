@@ -135,7 +135,6 @@ def test_a_program_gets_its_arguments_and_its_exit_code_is_kept(start: Start) ->
     assert one.output == "a b|$HOME|é\n|".encode()
 
 
-@pytest.mark.promise("kernel.child.environment-by-name")
 def test_a_child_sees_only_the_allow_list_and_what_was_passed(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_TOKEN", "must not travel")
     monkeypatch.setenv("LD_LIBRARY_PATH", "/must/not/travel")
@@ -173,7 +172,6 @@ def test_a_child_inherits_no_descriptor_but_its_streams_and_the_lock(start: Star
     assert len(numbers) == 1
 
 
-@pytest.mark.promise("kernel.child.empty-path")
 def test_an_empty_path_is_a_missing_runtime_and_says_so(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     assert "PATH is empty" in refusal("runtime_missing", lambda: start("true")).sentence
@@ -250,7 +248,7 @@ def test_a_member_that_moved_to_another_group_of_the_session_is_stopped_too(star
     assert not stopped.forced
 
 
-@pytest.mark.promise("kernel.child.survivor-is-seen")
+@pytest.mark.promise("kernel.fence.takeover-needs-proof")
 def test_a_descendant_that_left_the_session_is_seen_by_a_later_process(start: Start, liveness: Path) -> None:
     leaves = "import os, signal\nif not os.fork(): os.setsid(); print(os.getpid(), flush=True); signal.pause()"
     one = start(sys.executable, "-c", leaves)

@@ -78,12 +78,12 @@ def test_a_held_resource_is_busy_even_when_the_revision_is_wrong_too(ledger: Led
     assert code(ledger, fence.acquire, "t2", {"a": "r1"}, {"a": "r2"}) == "resource_busy"
 
 
-@pytest.mark.promise("kernel.fence.revision-named")
+@pytest.mark.promise("kernel.fence.stale-writer-refused")
 def test_another_revision_than_the_one_that_was_seen_is_a_conflict(ledger: Ledger) -> None:
     assert code(ledger, fence.acquire, "t1", {"a": "r1"}, {"a": "r2"}) == "revision_conflict"
 
 
-@pytest.mark.promise("kernel.fence.stale-epoch-cannot-commit")
+@pytest.mark.promise("kernel.fence.stale-epoch-cannot-publish")
 def test_a_stale_epoch_cannot_commit(ledger: Ledger) -> None:
     epoch = acquire(ledger, "t1", a="absent")
     newer = ledger.apply(lambda tx: fence.renew(tx, "t1", ["a"], epoch))

@@ -220,7 +220,7 @@ def test_a_disk_without_hard_links_can_still_replace_and_put_back(tmp_path: Path
     assert contents(tmp_path) == {"there": NEW}
 
 
-@pytest.mark.promise("kernel.files.readback")
+@pytest.mark.promise("kernel.files.failed-write-changes-nothing")
 def test_what_does_not_read_back_is_undone(tmp_path: Path) -> None:
     (tmp_path / "there").write_bytes(OLD)
     with Root(tmp_path, calls=FaultyCalls(spoil=True)) as root:

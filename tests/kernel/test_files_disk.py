@@ -70,7 +70,7 @@ CHANGING: dict[str, Callable[[Root], object]] = {
 }
 
 
-@pytest.mark.promise("kernel.files.full-disk")
+@pytest.mark.promise("kernel.files.failed-write-changes-nothing")
 @pytest.mark.parametrize("way", WRITING)
 def test_a_full_disk_is_named_and_nothing_changes(small: Path, way: str) -> None:
     with Root(small) as root, pytest.raises(CountermarkError) as error:
@@ -91,7 +91,7 @@ def test_space_that_was_reserved_can_be_used_when_nothing_else_is_left(small: Pa
         root.create("record", bytes(32 << 10))
 
 
-@pytest.mark.promise("kernel.files.read-only-disk")
+@pytest.mark.promise("kernel.files.failed-write-changes-nothing")
 @pytest.mark.parametrize("way", CHANGING)
 def test_a_read_only_disk_is_named_and_nothing_changes(small: Path, way: str) -> None:
     subprocess.run(["mount", "-o", "remount,ro", small], check=True)

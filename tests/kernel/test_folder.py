@@ -54,7 +54,7 @@ def test_remove_takes_a_file_or_a_link_itself(root: Root, tmp_path: Path) -> Non
     assert error.value.code == "not_found"
 
 
-@pytest.mark.promise("kernel.files.remove-stays-inside")
+@pytest.mark.promise("kernel.files.no-escape")
 def test_removing_a_tree_never_follows_a_link(root: Root, tmp_path: Path) -> None:
     keep = tmp_path / "keep"
     keep.mkdir()

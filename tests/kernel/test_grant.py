@@ -93,7 +93,7 @@ def test_a_refusal_says_which_term_refused(grant: Grant, code: str) -> None:
     assert caught.value.next_action
 
 
-@pytest.mark.promise("kernel.grant.strictest-holds")
+@pytest.mark.promise("kernel.grant.children-share-one-budget")
 def test_an_ancestor_refuses_what_its_child_would_allow() -> None:
     child, parent = granted(Terms(("",), ("",))), granted(Terms(("v",), ("",), {"attempts": 1}), spent={"attempts": 1})
     with pytest.raises(CountermarkError) as caught:

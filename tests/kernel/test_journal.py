@@ -94,7 +94,7 @@ def test_the_same_key_for_another_effect_is_a_conflict(bench: Bench) -> None:
     assert spent(bench) == {"attempts": 1}
 
 
-@pytest.mark.promise("kernel.journal.late-says-so")
+@pytest.mark.promise("kernel.journal.one-row-per-key")
 def test_an_effect_found_in_the_store_after_a_crash_is_entered_and_says_that_it_is_late(bench: Bench) -> None:
     done = journal.enter(bench.space, entry(late=True), "test")
     assert receipt.parse(bench.space.receipts.render(done)).facts.ledger.entered_late

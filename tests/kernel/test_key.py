@@ -62,7 +62,6 @@ def test_a_new_key_signs_what_its_public_half_verifies(keys: Keys) -> None:
     assert key.sign(b"words") == key.sign(b"words")
 
 
-@pytest.mark.promise("kernel.key.private")
 def test_the_private_half_is_for_its_owner_alone(keys: Keys, folder: Path) -> None:
     key = keys.create()
     assert stat.S_IMODE((folder / f"{key.keyid}.key").stat().st_mode) == 0o600

@@ -72,7 +72,7 @@ def test_sqlite_itself_refuses_to_change_history(ledger: Ledger, sql: str) -> No
     assert ledger.events()[0].body == {"text": "kept"}
 
 
-@pytest.mark.promise("kernel.ledger.chain-shows-changes")
+@pytest.mark.promise("kernel.ledger.append-only")
 def test_a_change_behind_the_ledgers_back_breaks_the_chain(ledger: Ledger, tmp_path: Path) -> None:
     for n in range(4):
         ledger.apply(note(str(n)))

@@ -144,7 +144,7 @@ def test_a_holder_that_announced_nothing_is_named_by_the_system(root: Root, time
         ended(holder)
 
 
-@pytest.mark.promise("kernel.lock.dead-holder")
+@pytest.mark.promise("kernel.lock.holder-named")
 def test_a_killed_holder_holds_nothing(root: Root, time: Time, tmp_path: Path) -> None:
     holder = started(tmp_path, "lock.acquire(5, announce='something long')")
     assert lock(root, time).holder() is not None

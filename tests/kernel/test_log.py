@@ -30,7 +30,7 @@ def lines_of(wrote: list[str]) -> list[dict[str, object]]:
     return [json.loads(line) for line in wrote]
 
 
-@pytest.mark.promise("kernel.log.no-secret")
+@pytest.mark.promise("kernel.secret.never-shown")
 @pytest.mark.parametrize(
     "form",
     [

@@ -40,7 +40,7 @@ class TestKeys:
         one, other = ("absent", 0), ("sha256:1", 3)
         assert once.derive_key("p", "i", {"a": one, "b": other}) == once.derive_key("p", "i", {"b": other, "a": one})
 
-    @pytest.mark.promise("kernel.once.own-key-never-again")
+    @pytest.mark.promise("kernel.once.same-key-same-result")
     def test_a_callers_own_key_never_runs_again_even_when_nothing_was_executed(
         self, bench: Bench, failing: Failing
     ) -> None:

@@ -53,7 +53,7 @@ def test_every_ending_has_all_its_files(bench: Bench, ended: list[str]) -> None:
     assert set(kept(bench)) == {f"{one}/{name}" for one in ended for name in FILES}
 
 
-@pytest.mark.promise("kernel.proof.rendered-again-byte-equal")
+@pytest.mark.promise("kernel.proof.evidence-in-every-ending")
 def test_what_is_rendered_again_is_byte_equal(bench: Bench, ended: list[str]) -> None:
     reopen(bench)
     first = kept(bench)
@@ -128,7 +128,7 @@ def test_one_task_that_cannot_be_rendered_keeps_no_other_from_it(bench: Bench, e
 
 
 class TestRotation:
-    @pytest.mark.promise("kernel.key.old-key-until-rendered")
+    @pytest.mark.promise("kernel.key.rotate")
     def test_a_rotated_key_stays_until_its_receipts_are_rendered(self, bench: Bench) -> None:
         done = bench.perform(key="before")
         old = bench.space.keys.current_id()

@@ -85,7 +85,6 @@ def test_the_statement_is_in_toto_v1() -> None:
     assert json.loads(RECEIPT)["payloadType"] == "application/vnd.in-toto+json"
 
 
-@pytest.mark.promise("kernel.receipt.names")
 def test_a_receipt_carries_the_names_of_the_request_to_the_letter() -> None:
     predicate = json.loads(STATEMENT)["predicate"]
     wanted = {"idempotencyKey", "authorizationRef", "inputRefs", "runtimeIdentity", "deadline", "budget"}
@@ -211,7 +210,7 @@ def test_a_signed_statement_with_another_content_or_spelling_is_refused_with_its
     assert refusal(lambda: parse(signed(statement))).details == {"at": at}
 
 
-@pytest.mark.promise("kernel.proof.unavailable")
+@pytest.mark.promise("kernel.proof.unavailable-is-not-passed")
 @pytest.mark.parametrize("status", [Status.FAILED, Status.SKIPPED, Status.UNAVAILABLE])
 def test_no_receipt_says_completed_where_a_required_check_did_not_pass(status: Status) -> None:
     verdict = replace(VERDICT, status=status)

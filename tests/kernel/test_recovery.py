@@ -13,7 +13,7 @@ attempts = st.integers(1, 10)
 left = st.none() | st.integers(0, 10)
 
 
-@pytest.mark.promise("kernel.once.unknown-is-looked-at")
+@pytest.mark.promise("kernel.once.lost-reply-no-second-effect")
 @given(any_class, attempts, left)
 def test_an_unknown_outcome_is_looked_at_and_never_repeated(kind: EffectClass, n: int, uses: int | None) -> None:
     assert decide(kind, Executed.UNKNOWN, n, uses) is Step.LOOK

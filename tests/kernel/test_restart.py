@@ -206,7 +206,7 @@ class TestEveryState:
             assert newest(space).state is State.CANCEL_REQUESTED
             assert holder(space, "world:a") == left.id
 
-    @pytest.mark.promise("kernel.proof.receipt-in-every-ending")
+    @pytest.mark.promise("kernel.proof.evidence-in-every-ending")
     @pytest.mark.parametrize(
         ("state", "options"),
         [
@@ -270,7 +270,7 @@ class TestInterruptedRecovery:
             assert done.state is State.COMPLETED
         assert (trial.space / "doc.txt").read_text() == "new"
 
-    @pytest.mark.promise("kernel.fence.last-instant-edit-stands")
+    @pytest.mark.promise("kernel.fence.last-instant-edit-survives")
     def test_an_edit_of_the_last_instant_stands_although_the_process_died_before_it_looked(self, trial: Trial) -> None:
         trial.run(steps=(Step("perform", "0", "test.staged", "file:doc.txt", {"text": "old"}),))
         instant = {"edit": ("doc.txt", "by hand"), "edit_at": At(1, "files.exchange.before")}

@@ -239,7 +239,7 @@ def test_tools_that_changed_after_they_were_listed_are_a_mismatch(stage: Stage) 
 # Faults
 
 
-@pytest.mark.promise("kernel.reply.ambiguous-is-unknown")
+@pytest.mark.promise("kernel.once.lost-reply-no-second-effect")
 @pytest.mark.parametrize("then", FAULTY)
 def test_a_faulty_reply_leaves_the_outcome_unknown(then: str, stage: Stage) -> None:
     session = stage.session({"effect": "a", "then": then})
@@ -249,7 +249,7 @@ def test_a_faulty_reply_leaves_the_outcome_unknown(then: str, stage: Stage) -> N
     assert stage.effects() == ["a"], "done once, and never again by this session"
 
 
-@pytest.mark.promise("kernel.reply.ambiguous-is-unknown")
+@pytest.mark.promise("kernel.once.lost-reply-no-second-effect")
 @pytest.mark.parametrize("then", SILENT)
 def test_silence_past_the_deadline_leaves_the_outcome_unknown(then: str, stage: Stage) -> None:
     session = stage.session({"effect": "a", "then": then})

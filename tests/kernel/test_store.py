@@ -103,7 +103,7 @@ def test_a_missing_blob_is_not_found(store: Store, tmp_path: Path) -> None:
             assert error.value.code == "not_found"
 
 
-@pytest.mark.promise("kernel.store.verified")
+@pytest.mark.promise("kernel.files.failed-write-changes-nothing")
 def test_a_damaged_blob_is_set_aside_and_never_given_out(store: Store, tmp_path: Path) -> None:
     with Root(tmp_path) as root:
         for act in (lambda: store.get(SHA, 100), lambda: store.copy_to(SHA, root, "out")):

@@ -136,7 +136,7 @@ def test_a_signature_over_other_facts_is_refused(kit: Path) -> None:
     assert "changed after it was signed" in error.sentence
 
 
-@pytest.mark.promise("kernel.receipt.names-files")
+@pytest.mark.promise("kernel.receipt.byte")
 def test_changed_missing_and_extra_files_are_all_named(
     kit: Path, public_key: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -150,7 +150,7 @@ def test_an_svg_that_runs_leaves_itself_or_has_another_size_fails(
     assert words in verdict.reason
 
 
-@pytest.mark.promise("vector.checks.unavailable-is-not-passed")
+@pytest.mark.promise("kernel.proof.unavailable-is-not-passed")
 @pytest.mark.parametrize(
     ("module", "look"),
     [

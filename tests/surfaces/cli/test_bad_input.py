@@ -154,7 +154,7 @@ WRITES = [
 ]
 
 
-@pytest.mark.promise("cli.disk.full-or-read-only")
+@pytest.mark.promise("kernel.files.failed-write-changes-nothing")
 @pytest.mark.parametrize("arguments", WRITES, ids=lambda arguments: " ".join(arguments[:2]))
 def test_a_read_only_disk_is_said_and_nothing_is_half_done(disk: Disk, arguments: tuple[str, ...]) -> None:
     assert program("init", "w", cwd=disk.folder).status == 0

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from countermark.kernel.errors import CountermarkError
 from countermark.surfaces.cli import opening
 from countermark.surfaces.cli.program import run
 
@@ -58,3 +59,20 @@ def test_a_flag_counts_before_and_after_the_command(desk: Desk) -> None:
         == desk("task", "--json", "list").data
         == desk("task", "list", "--json").data
     )
+
+
+def test_a_part_that_is_not_installed_is_named_and_a_fault_of_our_own_is_not_taken_for_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "needs_other.py").write_text("import no_such_package")
+    (tmp_path / "needs_ours.py").write_text("from countermark.kernel.errors import no_such_name")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(CountermarkError, match="needs no_such_package, which is not installed"):
+        opening.module("needs_other")
+    with pytest.raises(ImportError, match="no_such_name"):
+        opening.module("needs_ours")
+    monkeypatch.setattr(opening, "DOMAINS", {"other": "needs_other:Adapter"})
+    assert opening.installed() == []
+    monkeypatch.setattr(opening, "DOMAINS", {"ours": "countermark.no_such_module:Adapter"})
+    with pytest.raises(ImportError):
+        opening.installed()

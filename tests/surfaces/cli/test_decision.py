@@ -24,7 +24,7 @@ def evidence(desk: Desk, task: str) -> str:
     return str(desk.json("task", "show", task).data["evidence"])
 
 
-@pytest.mark.promise("cli.person.not-authenticated")
+@pytest.mark.promise("cli.accept.not-authenticated")
 def test_accepting_the_evidence_seen_publishes_and_says_who_is_not_known(desk: Desk, waiting: str) -> None:
     assert not (desk.space_path / "doc.txt").exists()
     said = desk("task", "accept", waiting, "--evidence", evidence(desk, waiting)[:12])

@@ -42,7 +42,7 @@ def test_a_grant_is_made_as_it_was_typed(desk: Desk) -> None:
     assert 7_100_000 < listed["expiresAt"] - SystemClock().now_ms() <= 7_200_000
 
 
-@pytest.mark.promise("cli.person.not-authenticated")
+@pytest.mark.promise("cli.accept.not-authenticated")
 def test_widening_is_recorded_as_a_local_users_not_authenticated_and_says_so(desk: Desk) -> None:
     said = desk("grant", "new", "--effect", "skill.eval", "--resource", "session:a")
     assert f"recorded as: {UNPROVEN}" in said.out

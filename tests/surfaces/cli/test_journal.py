@@ -9,7 +9,6 @@ import pytest
 from .conftest import Desk
 
 
-@pytest.mark.promise("kernel.log.correlated")
 def test_what_a_command_does_is_logged_under_its_correlation_ids(desk: Desk) -> None:
     task = desk.perform(grant="reviewed").task
     wire = desk.json("task", "show", task).data

@@ -126,7 +126,7 @@ def test_every_error_is_three_lines_for_people_with_its_own_exit_status(
     assert (machine.status, machine.error["code"], machine.err) == (said.status, code, "")
 
 
-@pytest.mark.promise("cli.error.no-traceback")
+@pytest.mark.promise("cli.error.three-lines")
 def test_a_defect_is_one_error_whose_trace_is_in_the_log_it_names(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = desk.space_path / "countermark.toml"
     settings.write_text(settings.read_text("utf-8") + '\n[secrets]\nforge = "env:FORGE_TOKEN"\n', "utf-8")
@@ -205,6 +205,24 @@ def test_colour_is_for_terminals_only_and_not_with_no_color(desk: Desk) -> None:
         )
         shown.append(b"\x1b[" in done.stdout)
     assert shown == [True, False]
+
+
+def test_an_interrupt_outside_any_work_is_status_130_and_says_that_nothing_was_under_way(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(task, "load_recent", interrupted)
+    said = desk("task", "list")
+    assert (said.status, said.out) == (130, "")
+    assert "nothing was under way" in said.err
+    assert desk("task", "list", "--json").error["code"] == "cancelled"
+
+
+def test_tools_are_served_for_a_workspace_only(tmp_path: Path) -> None:
+    said = program("mcp", "--tools", "vector", "--json", cwd=tmp_path)
+    assert (said.status, said.error["code"]) == (3, "workspace_missing")
 
 
 def test_the_version_is_the_packages(tmp_path: Path) -> None:
