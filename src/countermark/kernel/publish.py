@@ -207,7 +207,7 @@ def _exchange(workspace: Workspace, intent: Intent, name: str, old: str, new: st
     """Bring one target to its new content, or raise with the target as it was."""
     files, here, there = workspace.files, staged(intent, name), place(name)
     current = _revision(workspace, there, name)
-    if current == new and (old != new or not files.exists(here)):
+    if current == new:  # done before a crash, or nothing to do: the same bytes need no second exchange
         _look_again(workspace, name, here, there, old, new)
         return
     if current != old:
