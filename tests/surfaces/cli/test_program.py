@@ -106,24 +106,24 @@ def test_words_after_two_dashes_are_not_flags(desk: Desk) -> None:
 
 
 @pytest.mark.promise("cli.error.three-lines")
-@pytest.mark.parametrize("code", sorted(registered()))
 def test_every_error_is_three_lines_for_people_with_its_own_exit_status(
-    desk: Desk, code: str, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object) -> None:
-        raise CountermarkError(code, "It is\x1b[2Jso.", next_action="Do this.", details={"task": "t-1"})
+    for code, ending in registered().items():
 
-    monkeypatch.setattr(task, "load_recent", fail)
-    said = desk("task", "list")
-    assert said.out == ""
-    what, where, following = said.err.splitlines()
-    assert what.endswith("It is<U+001B>[2Jso.")
-    assert (where.split(maxsplit=1)[0], where.endswith(f"({code})")) == ("Where:", True)
-    assert following.split(maxsplit=1) == ["Next:", "Do this."]
-    assert said.status == registered()[code].value
-    assert 1 <= said.status <= max(ending.value for ending in Ending)
-    machine = desk("task", "list", "--json")
-    assert (machine.status, machine.error["code"], machine.err) == (said.status, code, "")
+        def fail(*_: object, code: str = code) -> None:
+            raise CountermarkError(code, "It is\x1b[2Jso.", next_action="Do this.", details={"task": "t-1"})
+
+        monkeypatch.setattr(task, "load_recent", fail)
+        said = desk("task", "list")
+        assert (said.status, said.out) == (ending.value, ""), code
+        what, where, following = said.err.splitlines()
+        assert what.endswith("It is<U+001B>[2Jso.")
+        assert (where.split(maxsplit=1)[0], where.endswith(f"({code})")) == ("Where:", True)
+        assert following.split(maxsplit=1) == ["Next:", "Do this."]
+        machine = desk("task", "list", "--json")
+        assert (machine.status, machine.error["code"], machine.err) == (said.status, code, "")
+    assert {ending.value for ending in Ending} == set(range(1, 8))
 
 
 @pytest.mark.promise("cli.error.three-lines")

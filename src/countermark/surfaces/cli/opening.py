@@ -56,7 +56,9 @@ def installed() -> list[Adapter]:
         name, _, attribute = place.partition(":")
         try:
             made = getattr(importlib.import_module(name), attribute)()
-        except ImportError:
+        except ModuleNotFoundError as error:
+            if _ours(error):
+                raise
             continue  # the kernel names the domain when a task of it is asked for
         found.append(made)
     return found
@@ -67,6 +69,8 @@ def module(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ImportError as error:
+        if _ours(error):
+            raise
         wanted = error.name or str(error)
         raise CountermarkError(
             "part_unavailable",
@@ -74,6 +78,11 @@ def module(name: str) -> ModuleType:
             next_action="Run `countermark doctor`: it names the package to install.",
             details={"module": wanted},
         ) from error
+
+
+def _ours(error: ImportError) -> bool:
+    """Whether an import failed within this package: that is a defect, not a part to install."""
+    return (error.name or "").partition(".")[0] == "countermark"
 
 
 @contextmanager
