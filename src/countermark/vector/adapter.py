@@ -22,12 +22,13 @@ from countermark.kernel.adapter import (
     Verification,
 )
 from countermark.kernel.canon import sha256_hex
+from countermark.kernel.errors import CountermarkError
 from countermark.kernel.files import Root
 from countermark.kernel.plan import Plan, RuntimeIdentity
 from countermark.kernel.publish import place
 from countermark.kernel.recovery import EffectClass, EffectKind, Executed
 from countermark.vector import document as native
-from countermark.vector import operation, recolour, verification
+from countermark.vector import operation, origin, recolour, verification
 from countermark.vector.document import Document
 from countermark.vector.kit import PlannedBoard, boards_for
 from countermark.vector.operation import Bind, Import, Kit, Operation, SetColour
@@ -38,6 +39,7 @@ ENGINE_SECONDS: Final = 120
 JUDGED: Final = "judged"  # a folder of the stage: pictures drawn for the checks alone, never published
 MEDIA_TYPES: Final = {"svg": "image/svg+xml", "png": "image/png"}
 NATIVE_TYPE: Final = "application/vnd.vectorcraft+json"
+_LISTED: Final = 200
 _EFFECT: Final = Effect(
     operation.EFFECT, EffectKind.STAGED, EffectClass.IDEMPOTENT_WRITE, reversible=True, required=("digests",)
 )
@@ -51,7 +53,6 @@ class VectorAdapter(Adapter):
     def __init__(self, *, engine_seconds: int = ENGINE_SECONDS) -> None:
         """Take the deadline of one engine run in seconds; its expiry is an unknown outcome, not a failure."""
         self._seconds = engine_seconds
-        self._runtime: RuntimeIdentity | None = None
 
     def effects(self) -> Mapping[str, Effect]:
         """Return the one effect: a write of documents and kits."""
@@ -59,9 +60,7 @@ class VectorAdapter(Adapter):
 
     def capabilities(self) -> RuntimeIdentity:
         """Return the engine's identity as it is installed now."""
-        if self._runtime is None:
-            self._runtime = runtime()
-        return self._runtime
+        return runtime()
 
     def validate(self, plan: Plan) -> None:
         """Raise unless the plan is one of the four operations, whole."""
@@ -85,24 +84,24 @@ class VectorAdapter(Adapter):
 
     def _import(self, wanted: Import, intent: Intent, context: Context) -> Outcome:
         source = operation.input_of(intent.plan, operation.SOURCE)
+        target = place(intent.plan.resources[0])
         with Root(context.stage) as stage:
             context.store.copy_to(source.digest, stage, "source.svg")
             call = {
                 "input": "source.svg",
                 "sha256": source.digest,
-                "output": place(intent.plan.resources[0]),
+                "output": target,
                 "name": wanted.source,
             }
             if wanted.joins:
                 ref = operation.input_of(intent.plan, operation.DOCUMENT)
                 context.store.copy_to(ref.digest, stage, f"into{operation.SUFFIX}")
                 call |= {"into": f"into{operation.SUFFIX}", "into_sha256": ref.digest}
-            _make_parent(stage, place(intent.plan.resources[0]))
+            _make_parent(stage, target)
             with EngineRun(context, intent, self._seconds) as engine:
-                said = engine.call("import_svg", call)
-                made = said["document"]
-                document = native.load(stage.read(made["name"], cap=INPUT_CAP))
-                _judged(engine, stage, made["name"], made["sha256"], document)
+                made = engine.call("import_svg", call)["document"]
+                document = native.load(stage.read(target, cap=INPUT_CAP))
+                _judged(engine, stage, document)
             return Outcome(files=(_document_file(intent, made["sha256"], made["size"]),), facts=import_facts(document))
 
     def _kit(self, intent: Intent, context: Context) -> Outcome:
@@ -122,10 +121,7 @@ class VectorAdapter(Adapter):
                         "boards": [_board(board, f"{folder}/{board.id}") for board in planned],
                     },
                 )
-                shown = verification.as_imported(document)
-                data = native.dump(shown)
-                stage.create(f"as-imported{operation.SUFFIX}", data)
-                _judged(engine, stage, f"as-imported{operation.SUFFIX}", sha256_hex(data), shown)
+                _judged(engine, stage, document)
             files = tuple(
                 StagedFile(
                     intent.plan.resources[0],
@@ -136,15 +132,24 @@ class VectorAdapter(Adapter):
                 )
                 for row in said["outputs"]
             )
-            return Outcome(files=files, facts={"undrawn": said["undrawn"], "undrawnTotal": said["undrawn_total"]})
+            return Outcome(files=files, facts=kit_facts(document))
 
     def reconcile(self, intent: Intent, context: Context) -> Finding:
-        """Look whether all that the plan calls for stands in the stage; the engine writes files whole or not at all."""
+        """Look whether all that the plan calls for stands in the stage; the engine writes files whole or not at all.
+
+        A stage that cannot be read is not complete either: nothing of it was published, and it may be made again.
+        """
+        try:
+            return self._look(intent, context)
+        except CountermarkError as error:
+            return Finding(Executed.NO, {"stage": "cannot be read", "error": error.as_json()})
+
+    def _look(self, intent: Intent, context: Context) -> Finding:
         wanted = operation.read(intent.plan)
         resource = intent.plan.resources[0]
         root = place(resource)
         with Root(context.stage) as stage:
-            names = self._expected(intent, context, wanted)
+            names = self._expected(intent, context, wanted, stage)
             missing = [name for name in names if not stage.exists(f"{root}/{name}" if name else root)]
             if missing or not names:
                 return Finding(Executed.NO, {"stage": "is not complete", "missing": missing[:10]})
@@ -153,21 +158,42 @@ class VectorAdapter(Adapter):
                 data = stage.read(f"{root}/{name}" if name else root, cap=INPUT_CAP)
                 kind = MEDIA_TYPES.get(name.rpartition(".")[2], NATIVE_TYPE)
                 files.append(StagedFile(resource, name, sha256_hex(data), len(data), kind))
-            facts = import_facts(native.load(stage.read(root, cap=INPUT_CAP))) if isinstance(wanted, Import) else {}
+            facts = self._facts(wanted, intent, context, stage)
+        if facts is None:
+            return Finding(Executed.NO, {"stage": "holds another document than this operation makes"})
         return Finding(
             Executed.YES, {"stage": "is complete", "files": len(files)}, Outcome(files=tuple(files), facts=facts)
         )
 
-    def _expected(self, intent: Intent, context: Context, wanted: Operation) -> list[str]:
-        if not isinstance(wanted, Kit):
+    def _expected(self, intent: Intent, context: Context, wanted: Operation, stage: Root) -> list[str]:
+        """Return the files below the resource that have to be there; none while what is compared with is missing."""
+        if isinstance(wanted, Bind | SetColour):
             return [""]
-        ref = operation.input_of(intent.plan, operation.DOCUMENT)
-        document = native.load(context.store.get(ref.digest, INPUT_CAP))
-        with Root(context.stage) as stage:
-            for board in verification.judged_boards(document):
-                if not stage.exists(f"{JUDGED}/{board.file('png')}"):
-                    return []
-        return [name for board in boards_for(document) for name in board.files]
+        document = self._document(wanted, intent, context, stage)
+        if document is None:
+            return []
+        judged = verification.judged_boards(document)
+        if not all(stage.exists(f"{JUDGED}/{board.file('png')}") for board in judged):
+            return []
+        return [name for board in boards_for(document) for name in board.files] if isinstance(wanted, Kit) else [""]
+
+    def _document(self, wanted: Import | Kit, intent: Intent, context: Context, stage: Root) -> Document | None:
+        """Return the document that pictures are drawn from: a kit's own, or the one that an import made."""
+        if isinstance(wanted, Kit):
+            ref = operation.input_of(intent.plan, operation.DOCUMENT)
+            return native.load(context.store.get(ref.digest, INPUT_CAP))
+        target = place(intent.plan.resources[0])
+        return native.load(stage.read(target, cap=INPUT_CAP)) if stage.exists(target) else None
+
+    def _facts(self, wanted: Operation, intent: Intent, context: Context, stage: Root) -> dict[str, Any] | None:
+        """Return what `submit` would have said of what stands in the stage; None when it would have made another."""
+        if isinstance(wanted, Bind | SetColour):
+            made, facts = _recoloured(wanted, intent, context)
+            return facts if made == stage.read(place(intent.plan.resources[0]), cap=INPUT_CAP) else None
+        document = self._document(wanted, intent, context, stage)
+        if document is None:
+            return None
+        return kit_facts(document) if isinstance(wanted, Kit) else import_facts(document)
 
     def verify(self, intent: Intent, outcome: Outcome, context: Context) -> Verification:
         """Have the stage observed by other engines; a kit's record page is made from what they saw."""
@@ -189,31 +215,38 @@ def _board(board: PlannedBoard, output: str) -> dict[str, Any]:
     }
 
 
-def _judged(engine: EngineRun, stage: Root, name: str, sha256: str, document: Document) -> None:
+def _judged(engine: EngineRun, stage: Root, document: Document) -> None:
     """Draw the pictures that the originals are compared with, from the document as it is saved and opened again."""
     stage.make_dir(JUDGED)
-    boards = verification.judged_boards(document)
+    shown = origin.as_imported(document)
+    boards = verification.judged_boards(shown)
     if boards:
+        name = f"as-imported{operation.SUFFIX}"
+        sha256 = stage.create(name, native.dump(shown))
         drawn = [_board(board, f"{JUDGED}/{board.id}") for board in boards]
         engine.call("render_kit", {"document": name, "sha256": sha256, "boards": drawn})
 
 
 def _recolour(wanted: Bind | SetColour, intent: Intent, context: Context) -> Outcome:
     """Change the document's colours here: pure functions over its tree, guarded by `brand`."""
+    data, facts = _recoloured(wanted, intent, context)
+    target = place(intent.plan.resources[0])
+    with Root(context.stage) as stage:
+        _make_parent(stage, target)
+        made = stage.create(target, data)
+    return Outcome(files=(_document_file(intent, made, len(data)),), facts=facts)
+
+
+def _recoloured(wanted: Bind | SetColour, intent: Intent, context: Context) -> tuple[bytes, dict[str, Any]]:
     ref = operation.input_of(intent.plan, operation.DOCUMENT)
     document = native.load(context.store.get(ref.digest, INPUT_CAP))
     if isinstance(wanted, Bind):
         only = None if wanted.only is None else set(wanted.only)
         changed, report = recolour.bind(document, wanted.swatch, wanted.colour, only=only, leave=set(wanted.leave))
-        changed = verification.with_imported_colour(changed, wanted.swatch, report.colour)
+        changed = origin.with_imported_colour(changed, wanted.swatch, report.colour)
     else:
         changed, report = recolour.set_colour(document, wanted.swatch, wanted.colour)
-    data = native.dump(changed)
-    target = place(intent.plan.resources[0])
-    with Root(context.stage) as stage:
-        _make_parent(stage, target)
-        made = stage.create(target, data)
-    return Outcome(files=(_document_file(intent, made, len(data)),), facts={"report": report.as_json()})
+    return native.dump(changed), {"report": report.as_json()}
 
 
 def _document_file(intent: Intent, sha256: str, size: int) -> StagedFile:
@@ -222,9 +255,15 @@ def _document_file(intent: Intent, sha256: str, size: int) -> StagedFile:
 
 def import_facts(document: Document) -> dict[str, Any]:
     """Return what an import says of itself, read from the document it made."""
-    said = document.tree.get("countermark", {})
+    said = origin.remembered(document)
     losses = said.get("losses", [])
-    return {"losses": losses[:200], "lossesTotal": len(losses), "notesTotal": len(said.get("notes", []))}
+    return {"losses": losses[:_LISTED], "lossesTotal": len(losses), "notesTotal": len(said.get("notes", []))}
+
+
+def kit_facts(document: Document) -> dict[str, Any]:
+    """Return what a kit says of itself: what its document holds and no board shows."""
+    undrawn = origin.undrawn(document)
+    return {"undrawn": undrawn[:_LISTED], "undrawnTotal": len(undrawn)}
 
 
 def _make_parent(stage: Root, name: str) -> None:

@@ -6,6 +6,7 @@ the table may hold anything and are kept.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ Check = Callable[[Any], str | None]
 
 _NUMBERS: Final = frozenset({int, float})
 _COORDINATES: Final = 2
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 
 def number(value: Any) -> str | None:
@@ -28,6 +30,11 @@ def whole(value: Any) -> str | None:
 def text(value: Any) -> str | None:
     """Accept a string."""
     return None if isinstance(value, str) else ""
+
+
+def sha256(value: Any) -> str | None:
+    """Accept a SHA-256 in hexadecimal."""
+    return None if isinstance(value, str) and _SHA256.fullmatch(value) else ""
 
 
 def flag(value: Any) -> str | None:
@@ -65,6 +72,11 @@ def listed(check: Check, count: int | None = None) -> Check:
         return None
 
     return fault
+
+
+def some(check: Check) -> Check:
+    """Accept a list of one entry or more whose entries all pass."""
+    return lambda value: "" if value == [] else listed(check)(value)
 
 
 def struct(needed: Mapping[str, Check], optional: Mapping[str, Check] | None = None) -> Check:
@@ -176,10 +188,25 @@ NODE: Final = struct(
 )
 _SIDES: Final = struct({"x0": number, "y0": number, "x1": number, "y1": number})
 ARTBOARD: Final = struct({"id": whole, "rect": _SIDES}, {"name": text, "background": maybe(COLOUR)})
-_SWATCH: Final = struct({"name": text, "paint": PAINT}, {"global": flag, "spot": flag})
-TREE: Final = struct(
-    {"artboards": listed(ARTBOARD), "layers": listed(struct({}))},
+_SWATCH: Final = struct(
+    {"name": text, "paint": PAINT}, {"global": flag, "spot": flag, "countermark": struct({}, {"imported": text})}
+)
+# What an import remembers: the SVG behind each artboard, and what of it was not carried over.
+_SOURCE: Final = {"name": text, "sha256": sha256}
+_ROW: Final = struct({"code": text, "name": text, "element": text, "path": text, "reason": text}, {"artboard": whole})
+_ORIGIN: Final = struct(
+    {},
     {
+        "source": struct(_SOURCE),
+        "sources": listed(struct({**_SOURCE, "artboard": whole})),
+        "losses": listed(_ROW),
+        "notes": listed(_ROW),
+    },
+)
+TREE: Final = struct(
+    {"artboards": some(ARTBOARD), "layers": listed(struct({}))},
+    {
+        "countermark": _ORIGIN,
         "title": text,
         "swatches": listed(_SWATCH),
         "swatch_groups": listed(struct({}, {"swatches": listed(_SWATCH)})),

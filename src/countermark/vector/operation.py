@@ -88,6 +88,8 @@ def read(plan: Plan) -> Operation:
     if len(plan.resources) != 1 or not plan.resources[0].startswith(FILE):
         raise _wrong("resources", "one file or folder of the workspace")
     input_of(plan, SOURCE if isinstance(found, Import) else DOCUMENT)
+    if type(payload.get("bytes", 0)) is not int or payload.get("bytes", 0) < 0:
+        raise _wrong("bytes", "a whole number of bytes, zero or more")
     return found
 
 

@@ -16,9 +16,11 @@ from countermark.kernel.errors import CountermarkError
 from countermark.kernel.ledger import Tx
 from countermark.kernel.plan import InputRef, Plan
 from countermark.vector import document as native
-from countermark.vector import operation
+from countermark.vector import operation, origin
+from countermark.vector.document import Document
 from countermark.vector.kit import boards_for
-from countermark.vector.verification import sources
+from countermark.vector.svg.parse import MAX_BYTES
+from countermark.vector.verification import PICTURE_LOSS
 
 if TYPE_CHECKING:
     from countermark.kernel.workspace import Workspace
@@ -27,6 +29,8 @@ KIT: Final = "kit"
 DOCUMENT_CAP: Final = 512 << 20
 _DOCUMENT_FACTOR: Final = 8
 _SLACK: Final = 1 << 20
+_SOURCE_MAX: Final = 255
+_NAMED: Final = 80
 
 
 class Proposal(NamedTuple):
@@ -42,6 +46,7 @@ class Open:
     def __init__(self, workspace: Workspace, name: str | None) -> None:
         """Read a document by name, or the only one there is; raise `not_found` and list the documents."""
         self.name = name if name is not None else only_document(workspace)
+        _plain_name(self.name, operation.SUFFIX)
         if not workspace.files.exists(self.name):
             raise CountermarkError(
                 "not_found",
@@ -87,6 +92,7 @@ def propose_import(
 
     With `into` it becomes one more artboard of that document instead.
     """
+    _check_source(svg, source)
     if into is not None:
         return _propose_joining(workspace, svg, source, into)
     target = document or f"{_stem(source)}{operation.SUFFIX}"
@@ -158,10 +164,12 @@ def propose_kit(
     """Propose to export the kit of a document into a folder.
 
     Without `revision` the kit is written against what was last published there: a file that a person changed or added
-    since is a `revision_conflict`, never overwritten.
+    since is a `revision_conflict`, never overwritten. Raises `loss_unknown` for a loss that the document does not have,
+    and `verification_unavailable` when an original it has to be compared with is not in the store.
     """
     _plain_name(folder, "")
     opened = Open(workspace, document)
+    _check_losses(workspace, opened.document, accept_loss)
     resource = publish.FILE + folder
     ref = opened.ref(workspace)
     last = last_task(workspace, resource)
@@ -185,7 +193,7 @@ def _context(workspace: Workspace, opened: Open, last: task.Task | None) -> list
     """Return the inputs beside the document: its originals, and what stood in the kit before."""
     refs = [
         InputRef(f"original/{one.artboard}", SHA256_PREFIX + one.sha256, one.sha256)
-        for one in sources(opened.document)
+        for one in origin.sources(opened.document)
         if workspace.store.has(one.sha256)
     ]
     if last is not None:
@@ -226,16 +234,44 @@ def _stands(workspace: Workspace, resource: str, revision: str) -> bool:
     return known is not None and known.revision == revision
 
 
-def _plain_name(name: str, suffix: str) -> None:
-    if (
-        not re.fullmatch(r"[\w][\w .-]{0,199}", name)
-        or not name.endswith(suffix)
-        or name.startswith("countermark.toml")
-    ):
+def _check_source(svg: bytes, source: str) -> None:
+    """Refuse what the engine would refuse unread, before any of it is kept."""
+    if len(svg) > MAX_BYTES:
+        raise CountermarkError(
+            "input_too_large",
+            f"The SVG has {len(svg)} bytes; they are read up to {MAX_BYTES} bytes.",
+            next_action="Simplify the drawing, or leave embedded pictures out.",
+        )
+    if not 0 < len(source) <= _SOURCE_MAX:
         raise CountermarkError(
             "input_invalid",
-            f"{name!r} is no name for this.",
-            next_action=f"Use letters, digits, spaces, dots and dashes{f', ending in {suffix}' if suffix else ''}.",
+            f"The SVG's name has {len(source)} characters.",
+            next_action=f"Give it a name of 1 to {_SOURCE_MAX} characters, such as logo.svg.",
+        )
+
+
+def _check_losses(workspace: Workspace, document: Document, names: Sequence[str]) -> None:
+    origin.accepted(document, [name for name in names if name != PICTURE_LOSS])
+    gone = [one for one in origin.sources(document) if not workspace.store.has(one.sha256)]
+    if gone and PICTURE_LOSS not in names:
+        raise CountermarkError(
+            "verification_unavailable",
+            f"{gone[0].name!r}, the original of artboard {gone[0].artboard}, is not in this workspace's store: the kit "
+            "cannot be compared with it.",
+            next_action=f"Import that SVG here once more, or let a person answer for it: --accept-loss {PICTURE_LOSS}.",
+            details={"artboard": gone[0].artboard, "sha256": gone[0].sha256},
+        )
+
+
+def _plain_name(name: str, suffix: str) -> None:
+    """Raise `input_invalid` unless a name is plain and ends in the suffix: a document's name, or any other."""
+    fits = name.endswith(suffix) if suffix else not name.endswith(operation.SUFFIX)
+    if not re.fullmatch(r"[\w][\w .-]{0,199}", name) or not fits or name.startswith("countermark.toml"):
+        raise CountermarkError(
+            "input_invalid",
+            f"{name[:_NAMED]!r} is no name for this.",
+            next_action="Use letters, digits, spaces, dots and dashes, "
+            + (f"ending in {suffix}." if suffix else f"not ending in {operation.SUFFIX}."),
         )
 
 

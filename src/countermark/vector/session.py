@@ -69,13 +69,12 @@ class EngineRun:
         offered = session.tools(self._deadline)
         declared = {name: tool.declaration for name, tool in offered.tools.items()}
         wanted = {tool["name"]: tool for tool in SCHEMAS}
-        said = self.call("describe", {})
-        self.makers = {name: Engine(wire["label"], wire["digest"]) for name, wire in said.items()}
+        self.makers = _makers(self.call("describe", {}))
         if declared != wanted or runtime_of(self.makers) != self._expected:
             raise CountermarkError(
                 "capability_schema_mismatch",
                 "The engine that answered is not the one this plan was admitted with; nothing was drawn.",
-                next_action="Run the command again: it plans on the engine that is installed now.",
+                next_action="Run it again, after a restart if this is a server: it plans on what is installed now.",
                 details={"planned": self._expected.wire()},
             )
 
@@ -118,6 +117,12 @@ class EngineRun:
             self._end()
 
 
+def _makers(said: Mapping[str, Any]) -> dict[str, Engine]:
+    """Return the makers that a child names; what is no name and digest names nobody."""
+    rows = {name: (wire.get("label"), wire.get("digest")) for name, wire in said.items() if isinstance(wire, Mapping)}
+    return {name: Engine(str(label), str(digest_)) for name, (label, digest_) in rows.items()}
+
+
 def runtime_of(found: Mapping[str, Engine]) -> RuntimeIdentity:
     """Return the runtime identity that these makers, as the child names them, amount to."""
     engines = {**found, "engine": identity.sources("engine", "vector/engine.py", "vector/tasks.py")}
@@ -131,6 +136,10 @@ def _error(structured: Mapping[str, Any] | None, message: str) -> CountermarkErr
     code = wire.get("code") if isinstance(wire, Mapping) else None
     if code not in registered():
         return CountermarkError("child_failed", f"The engine failed: {message}", next_action="See its log.")
+    details = wire.get("details")
     return CountermarkError(
-        str(code), str(wire["message"]), next_action=str(wire["next"]), details=dict(wire.get("details", {}))
+        str(code),
+        str(wire.get("message", message)),
+        next_action=str(wire.get("next", "See its log.")),
+        details=details if isinstance(details, Mapping) else {},
     )

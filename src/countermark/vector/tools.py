@@ -26,7 +26,7 @@ from countermark.kernel.tool import (
     write_schema,
 )
 from countermark.vector import document as native
-from countermark.vector import operation, swatch
+from countermark.vector import operation, origin, swatch
 from countermark.vector.artboard import artboards
 from countermark.vector.document import Document
 from countermark.vector.kit import PAGE, boards_for
@@ -58,8 +58,7 @@ def read(workspace: Workspace, name: str | None = None, *, board: str | None = N
     """Return what a document holds: revision, artboards, swatches with their consumers, losses of its import."""
     opened = Open(workspace, name)
     document = opened.document
-    said = document.tree.get("countermark", {})
-    losses = said.get("losses", [])
+    losses = origin.remembered(document).get("losses", [])
     tokens = swatch.swatches(document)
     data = {
         "document": opened.name,
@@ -144,9 +143,8 @@ def export(
 ) -> tuple[Performed, dict[str, Any]]:
     """Export the kit of a document into a folder; return the task and which boards changed (see `propose_kit`)."""
     wanted = propose_kit(workspace, document=document, folder=folder, accept_loss=accept_loss, revision=revision)
-    done, _ = _perform(workspace, wanted, grant, key)
-    opened = Open(workspace, document)
-    return done, _kit_facts(workspace, done, opened.document)
+    done, said = _perform(workspace, wanted, grant, key)
+    return done, _kit_facts(workspace, done, said)
 
 
 def _perform(
@@ -172,18 +170,17 @@ def _in_the_way(error: CountermarkError) -> CountermarkError:
     )
 
 
-def _kit_facts(workspace: Workspace, done: Performed, document: Document) -> dict[str, Any]:
+def _kit_facts(workspace: Workspace, done: Performed, said: Mapping[str, Any]) -> dict[str, Any]:
     """Return which boards of a kit are new, changed, or byte-equal to the kit before."""
-    found = workspace.ledger.read(lambda tx: task.load(tx, done.task))
-    before = {
-        ref.name.removeprefix(operation.BEFORE): ref.digest
-        for ref in found.plan.inputs
-        if ref.name.startswith(operation.BEFORE)
-    }
+    plan = workspace.ledger.read(lambda tx: task.load(tx, done.task)).plan
+    # The document as it was exported: it may have changed since, or be gone.
+    ref = operation.input_of(plan, operation.DOCUMENT)
+    document = native.load(workspace.store.get(ref.digest, DOCUMENT_CAP))
+    before = operation.before(plan)
     now = {name: sha for name, sha in published(workspace, done.task) if name != PAGE}
     boards = []
     for board in boards_for(document):
-        states = {_change(before.get(name), now.get(name)) for name in board.files if name in now}
+        states = {_change(before.get(name), now.get(name)) for name in board.files}
         status = "changed" if "changed" in states else "new" if "new" in states else "byte-equal"
         boards.append(
             {
@@ -194,9 +191,8 @@ def _kit_facts(workspace: Workspace, done: Performed, document: Document) -> dic
                 "files": list(board.files),
             }
         )
-    said = facts_of(workspace, done.task)
     return {
-        "folder": publish.place(found.plan.resources[0]),
+        "folder": publish.place(plan.resources[0]),
         "boards": boards,
         "files": len(now),
         "undrawn": said.get("undrawn", []),

@@ -6,23 +6,23 @@ and keeps what they saw together with the board it is about.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from countermark.kernel.adapter import Context, Intent, Outcome, StagedFile, Verification
 from countermark.kernel.canon import sha256_hex
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.files import Root
+from countermark.kernel.place import shown
 from countermark.kernel.proof import Engine, Status, Verdict
 from countermark.kernel.publish import place
-from countermark.vector import brand, checks, identity, makers, operation, recolour, reopening, swatch
+from countermark.vector import brand, checks, identity, makers, operation, origin, recolour, reopening, swatch
 from countermark.vector import document as native
 from countermark.vector.artboard import artboard, artboards
 from countermark.vector.colour import hex_of
 from countermark.vector.document import Document
 from countermark.vector.kit import PlannedBoard, boards_for
 from countermark.vector.operation import Bind, Import, Kit, Operation, SetColour
-from countermark.vector.svg.report import accepted
 
 CAP: Final = 512 << 20
 JUDGED: Final = "judged"
@@ -43,55 +43,12 @@ class Seen(NamedTuple):
     verdict: Verdict
 
 
-class Source(NamedTuple):
-    """The SVG an artboard came from: its digest and the name it had."""
-
-    artboard: int
-    sha256: str
-    name: str
-
-
-def sources(document: Document) -> list[Source]:
-    """Return the originals that a document remembers, by artboard."""
-    said = document.tree.get("countermark", {})
-    first = artboards(document)[0].id
-    rows = said.get("sources") or ([{**said["source"], "artboard": first}] if "source" in said else [])
-    known = {board.id for board in artboards(document)}
-    return [Source(row["artboard"], row["sha256"], row["name"]) for row in rows if row["artboard"] in known]
-
-
 def judged_boards(document: Document) -> list[PlannedBoard]:
     """Return the pictures that are drawn only to be compared with the originals."""
     return [
         PlannedBoard(f"artboard-{one.artboard}", one.artboard, "", "judged", JUDGED_SIDE, ("png",))
-        for one in sources(document)
+        for one in origin.sources(document)
     ]
-
-
-def with_imported_colour(document: Document, name: str, colour: str) -> Document:
-    """Remember in a swatch which colour it stood for in the original; a swatch that knows already is left alone."""
-
-    def known(entry: dict[str, Any]) -> dict[str, Any]:
-        if entry.get("name") != name or "imported" in entry.get("countermark", {}):
-            return entry
-        return {**entry, "countermark": {**entry.get("countermark", {}), "imported": colour}}
-
-    entries = [known(entry) for entry in document.tree.get("swatches", [])]
-    return native.rewrite(document, {}, swatches=entries)
-
-
-def as_imported(document: Document) -> Document:
-    """Return the document with every swatch put back to the colour it had in the original.
-
-    Compared with the original, that document shows that nothing but the bound colours changed since the import. A
-    document whose swatches never changed is returned as it is.
-    """
-    found = document
-    for entry in list(swatch.entries(document)):
-        colour = entry.get("countermark", {}).get("imported")
-        if colour and hex_of(entry.get("paint", {}).get("color")) != colour:
-            found = recolour.set_colour(found, entry["name"], colour)[0]
-    return found
 
 
 def of_document(wanted: Operation, intent: Intent, outcome: Outcome, context: Context, stage: Root) -> Verification:
@@ -99,16 +56,15 @@ def of_document(wanted: Operation, intent: Intent, outcome: Outcome, context: Co
     name = place(intent.plan.resources[0])
     data = stage.read(name, cap=CAP)
     maker = makers.importer() if isinstance(wanted, Import) else editor()
+    announced = {place(file.resource): file.digest for file in outcome.files}
     seen = [
-        checks.digests({name: data}, {name: outcome.files[0].digest}, maker),
+        checks.digests({name: data}, announced, maker),
         reopening.native_reopens(data, maker),
     ]
     document = native.load(data)
     if isinstance(wanted, Import):
-        shown = as_imported(document)
-        originals = {one.sha256: _stored(context, one.sha256) for one in sources(document)}
-        known = {digest: content for digest, content in originals.items() if content is not None}
-        seen += [row.verdict for row in _originals(shown, known, stage, required=False)]
+        known = _stored_originals(document, context)
+        seen += [row.verdict for row in _originals(document, known, stage, lambda _: False)]
     elif isinstance(wanted, Bind | SetColour):
         seen.append(_brand(wanted, intent, context, document))
     return Verification(tuple(seen))
@@ -144,9 +100,11 @@ def _brand(wanted: Bind | SetColour, intent: Intent, context: Context, after: Do
     )
 
 
-def _originals(document: Document, originals: Mapping[str, bytes], stage: Root, *, required: bool) -> Iterator[Seen]:
+def _originals(
+    document: Document, originals: Mapping[str, bytes], stage: Root, required: Callable[[int], bool]
+) -> Iterator[Seen]:
     """Compare each artboard's picture of the document as imported with its original, seen by resvg."""
-    for source in sources(document):
+    for source in origin.sources(document):
         name = f"{JUDGED}/artboard-{source.artboard}.png"
         box = artboard(document, source.artboard).box
         board = checks.Board(
@@ -158,13 +116,18 @@ def _originals(document: Document, originals: Mapping[str, bytes], stage: Root, 
             makers.drawer(),
             makers.writer(),
         )
-        unstated = (box.width, box.height)
-        found = checks.original(originals.get(source.sha256), board, required=required, unstated=unstated)
+        found = checks.original(
+            originals.get(source.sha256), board, required=required(source.artboard), unstated=(box.width, box.height)
+        )
         yield Seen(f"{source.name}, artboard {source.artboard}", found)
 
 
 def of_kit(wanted: Kit, intent: Intent, outcome: Outcome, context: Context, stage: Root) -> Verification:
-    """Check a kit board by board, hold its losses against what was accepted, and render its record page."""
+    """Check a kit board by board, hold its losses against what was accepted, and render its record page.
+
+    Raises `artifact_invalid` when the engine made other files than the plan's boards. A kit with a picture that does
+    not decode has no page: nothing of it is published.
+    """
     from countermark.vector import recording  # noqa: PLC0415 - brings the page's template engine
 
     ref = operation.input_of(intent.plan, operation.DOCUMENT)
@@ -172,29 +135,36 @@ def of_kit(wanted: Kit, intent: Intent, outcome: Outcome, context: Context, stag
     document = native.load(data)
     folder = place(intent.plan.resources[0])
     boards = boards_for(document)
+    _as_planned(outcome, boards)
     files = {file.name: stage.read(f"{folder}/{file.name}", cap=CAP) for file in outcome.files}
     before = operation.before(intent.plan)
-    lost = lost_names(document, outcome)
+    lost = origin.losses(document)
     picture = PICTURE_LOSS in wanted.accept_loss
-    covered, open_losses = accepted(_rows(lost), [n for n in wanted.accept_loss if n != PICTURE_LOSS])
+    covered, open_losses = origin.accepted(document, [n for n in wanted.accept_loss if n != PICTURE_LOSS])
+    excused = {board for one in covered for board in one.artboards}
     announced = {file.name: file.digest for file in outcome.files}
     seen = [Seen("every file", checks.digests(files, announced, makers.drawer()))]
     seen += _boards(boards, files)
-    judged = as_imported(document)
-    originals = {source.sha256: _stored(context, source.sha256) for source in sources(document)}
-    found_originals = {digest: content for digest, content in originals.items() if content is not None}
-    seen += _originals(judged, found_originals, stage, required=not covered and not picture)
-    names = [row["name"] for row in open_losses]
-    seen.append(Seen("import report", checks.losses(lost, names, makers.importer(), data)))
+    seen += _originals(
+        origin.as_imported(document),
+        _stored_originals(document, context),
+        stage,
+        lambda board: not picture and board not in excused,
+    )
+    names = [one.name for one in open_losses]
+    seen.append(Seen("import report", checks.losses([one.name for one in lost], names, makers.importer(), data)))
     previous = _previous(intent, context)
     kept = unaffected(document, previous)
     if kept is not None and before:
         seen.append(Seen("boards without a consumer", _byte_equal(boards, kept, files, before)))
-    gaps = [*_UNSEEN, *((row["name"], f"lost on import and accepted: {row['reason']}") for row in covered)]
+    gaps = [*_UNSEEN, *((one.name, f"lost and accepted by name: {one.reason}") for one in covered)]
     if picture:
         gaps.append((PICTURE_LOSS, "a difference from the original was accepted by name"))
-    if not sources(document):
+    if not origin.sources(document):
         gaps.append(("the original", "this document was not imported from an SVG"))
+    verdicts = tuple(row.verdict for row in seen)
+    if any(one.check == "png_decodes" and one.status is not Status.PASSED for one in verdicts):
+        return Verification(verdicts, not_checked=tuple(gaps))
     page = recording.page(
         recording.Subject(intent, document, boards, files, context.clock.now_ms()),
         seen,
@@ -208,23 +178,24 @@ def of_kit(wanted: Kit, intent: Intent, outcome: Outcome, context: Context, stag
     else:
         stage.create(name, page)
     made = StagedFile(intent.plan.resources[0], recording.PAGE, sha256_hex(page), len(page), "text/html")
-    return Verification(
-        tuple(row.verdict for row in seen),
-        files=(made,),
-        not_checked=tuple(gaps),
-        needs_person=bool(covered) or picture,
-    )
+    return Verification(verdicts, files=(made,), not_checked=tuple(gaps), needs_person=bool(covered) or picture)
 
 
-def lost_names(document: Document, outcome: Outcome) -> list[str]:
-    """Return the names of everything lost: on import, and by the drawer that could not draw it."""
-    said = document.tree.get("countermark", {})
-    names = [row["name"] for row in said.get("losses", [])]
-    return [*names, *(f"undrawn:{row['code']}:{row['node']}" for row in outcome.facts.get("undrawn", ()))]
+def _as_planned(outcome: Outcome, boards: Sequence[PlannedBoard]) -> None:
+    """Hold the files that the engine says it made against those of the plan: it cannot add one, nor leave one out."""
+    wrong = sorted({name for board in boards for name in board.files} ^ {file.name for file in outcome.files})
+    if wrong:
+        raise CountermarkError(
+            "artifact_invalid",
+            f"The engine made other files than the boards of this kit: {', '.join(map(shown, wrong[:3]))}.",
+            next_action="Run it again; if it happens again, the engine is defective.",
+            details={"files": wrong[:20]},
+        )
 
 
-def _rows(names: Sequence[str]) -> list[dict[str, Any]]:
-    return [{"name": name, "code": name.partition(":")[0], "reason": "see the import report"} for name in names]
+def _stored_originals(document: Document, context: Context) -> dict[str, bytes]:
+    found = {one.sha256: _stored(context, one.sha256) for one in origin.sources(document)}
+    return {digest: data for digest, data in found.items() if data is not None}
 
 
 def _boards(boards: Sequence[PlannedBoard], files: Mapping[str, bytes]) -> Iterator[Seen]:
@@ -263,7 +234,7 @@ def unaffected(document: Document, previous: Document | None) -> frozenset[int] 
             continue
         if known.get("paint") != entry.get("paint"):
             colour = hex_of(entry["paint"]["color"])
-            if colour is None:
+            if colour is None or known.get("paint", {}).get("type") != "solid":
                 return None
             recoloured = recolour.set_colour(recoloured, entry["name"], colour)[0]
             touched |= set(swatch.affected_artboards(document, entry["name"]))

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from countermark.kernel.errors import CountermarkError, Ending, register
 from countermark.vector.container import Json
 from countermark.vector.svg.parse import Element
 
 register(Ending.NOT_FOUND, "loss_unknown")
+
+_NAME_MAX: Final = 80
+_TEXT_MAX: Final = 300
+_NAMED: Final = 100
 
 
 @dataclass(slots=True)
@@ -37,12 +42,20 @@ class Report:
             return
         self._seen.add(key)
         self._counts[code] = number = self._counts.get(code, 0) + 1
-        name = f"{code}:{name or element.id or number}"
+        word = name or element.id
+        # A person types this name to answer for the loss: what cannot be seen or is endless is numbered instead.
+        plain = word.isprintable() and 0 < len(word) <= _NAME_MAX
+        name = f"{code}:{word if plain else number}"
         if name in self._names:
             name = f"{name}~{number}"
         self._names.add(name)
-        tag = element.tag.rpartition("}")[2]
-        rows.append({"code": code, "name": name, "element": tag, "path": element.path, "reason": reason})
+        tag, path = element.tag.rpartition("}")[2], element.path
+        texts = {"element": tag, "path": path, "reason": reason}
+        rows.append({"code": code, "name": name, **{key: _short(text) for key, text in texts.items()}})
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _TEXT_MAX else f"{text[: _TEXT_MAX - 1]}…"
 
 
 def accepted(losses: Iterable[Json], names: Iterable[str]) -> tuple[list[Json], list[Json]]:
@@ -59,7 +72,8 @@ def accepted(losses: Iterable[Json], names: Iterable[str]) -> tuple[list[Json], 
             "loss_unknown",
             f"No loss is called {', '.join(map(repr, unknown))}.",
             next_action="Name losses as the import report lists them.",
-            details={"unknown": unknown, "losses": [row["name"] for row in rows]},
+            details={"unknown": unknown, "losses": [row["name"] for row in rows[:_NAMED]]},
         )
-    covered = [row for row in rows if row["name"] in wanted or row["code"] in wanted]
-    return covered, [row for row in rows if row not in covered]
+    answered = set(wanted)
+    covered = [row for row in rows if answered & {row["name"], row["code"]}]
+    return covered, [row for row in rows if not answered & {row["name"], row["code"]}]
