@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -70,6 +73,54 @@ def connect(space: Path, tmp_path: Path) -> Iterator[Callable[..., Ask]]:
     yield start
     for child in children:
         child.close()
+
+
+@pytest.fixture
+def converse(space: Path) -> Callable[[list[tuple[str, dict[str, Any]]]], tuple[list[Any], str]]:
+    """Send requests line by line to a server; return its answers and what it wrote beside them."""
+
+    def all_of(requests: list[tuple[str, dict[str, Any]]]) -> tuple[list[Any], str]:
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+        greeted = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        messages: list[dict[str, Any]] = [{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}, greeted]
+        for number, (method, params) in enumerate(requests, start=1):
+            messages.append({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        env = {"PYTHONPATH": str(Path(countermark.__path__[0]).parent)}
+        argv, pipe = [sys.executable, "-c", SERVE, str(space), ""], subprocess.PIPE
+        answers: list[Any] = []
+        with subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, env=env) as server:
+            assert server.stdin
+            assert server.stdout
+            assert server.stderr
+            for message in messages:
+                server.stdin.write(json.dumps(message).encode() + b"\n")
+                server.stdin.flush()
+                if "id" in message:
+                    answers.append(json.loads(server.stdout.readline()))
+            server.stdin.close()
+            return answers, server.stderr.read().decode()
+
+    return all_of
+
+
+def test_what_a_link_names_can_be_read_and_anything_else_is_refused_as_data(
+    converse: Callable[..., tuple[list[Any], str]], space: Path
+) -> None:
+    call = {"name": "m.svg", "svg": SVG, "idempotency_key": "i", "expected_revision": "absent"}
+    hello, done = converse([("tools/call", {"name": "vector_import", "arguments": call})])[0]
+    links = [one["uri"] for one in done["result"]["content"] if one["type"] == "resource_link"]
+    digest = hashlib.sha256((space / "m.vectorcraft").read_bytes()).hexdigest()
+    refused = ["countermark://artifact/" + "0" * 64, "countermark://task/t-none/receipt", "file:///etc/passwd"]
+
+    uris = [*links, f"countermark://artifact/{digest}", *refused]
+    answers, beside = converse([("resources/read", {"uri": uri}) for uri in uris])
+
+    assert "resources" in hello["result"]["capabilities"]
+    receipt, document = (answer["result"]["contents"][0] for answer in answers[1:3])
+    assert json.loads(receipt["text"])["payloadType"] == "application/vnd.in-toto+json"
+    assert hashlib.sha256(base64.b64decode(document["blob"])).hexdigest() == digest
+    assert [answer["error"]["data"]["code"] for answer in answers[3:]] == ["not_found"] * 3
+    assert "Traceback" not in beside
 
 
 def test_the_tools_are_few_small_closed_and_annotated(connect: Callable[..., Ask]) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import base64
 import json
 import re
+import sys
+import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -21,6 +23,7 @@ from jsonschema import Draft202012Validator
 from mcp.server import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
 
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.tool import Result, Tool
@@ -28,6 +31,9 @@ from countermark.kernel.workspace import Workspace
 from countermark.surfaces.mcp import toolset
 
 READ_CAP: Final = 32 << 20
+VERSION: Final = "1"
+"""Raised when a tool changes its meaning."""
+
 SWEEP_SECONDS: Final = 2.0
 _TASK: Final = re.compile(r"countermark://task/([a-z0-9-]{1,64})/receipt")
 _ARTIFACT: Final = re.compile(r"countermark://artifact/([0-9a-f]{64})")
@@ -78,11 +84,12 @@ class Surface:
         except CountermarkError as error:
             return _failed(error)
         except Exception as error:  # noqa: BLE001 - a defect must answer too, or its outcome is unknown to the client
+            traceback.print_exc(file=sys.stderr)
             return _failed(
                 CountermarkError(
                     "task_failed",
                     f"This is a defect of Countermark: {type(error).__name__}.",
-                    next_action="Look at what happened with task_status, and report it.",
+                    next_action="Look at what happened with task_status, and report it with the server's log.",
                 )
             )
 
@@ -106,7 +113,16 @@ class Surface:
         return tool.call(self._workspace, given)
 
     def read(self, uri: str) -> types.BlobResourceContents | types.TextResourceContents:
-        """Return what a link names: a task's receipt, or stored bytes by digest; raise `not_found`."""
+        """Return what a link names: a task's receipt, or stored bytes by digest.
+
+        Raise `MCPError` with the package's own error as its data: the protocol has no error results here.
+        """
+        try:
+            return self._read(uri)
+        except CountermarkError as error:
+            raise MCPError(types.INVALID_PARAMS, str(error), error.as_json()) from error
+
+    def _read(self, uri: str) -> types.BlobResourceContents | types.TextResourceContents:
         receipt, artifact = _TASK.fullmatch(uri), _ARTIFACT.fullmatch(uri)
         if receipt:
             text = self._workspace.receipts.render(receipt[1]).decode("utf-8")
@@ -150,6 +166,11 @@ async def _serve(surface: Surface) -> None:
         work = partial(surface.call, params.name, params.arguments or {})
         return await anyio.to_thread.run_sync(work)
 
+    async def list_resources(
+        _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=[])  # links come with the results that they belong to
+
     async def read_resource(
         _: ServerRequestContext[Any], params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
@@ -157,10 +178,11 @@ async def _serve(surface: Surface) -> None:
 
     server = Server(
         "countermark",
-        version="1",
+        version=VERSION,
         instructions=_INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        on_list_resources=list_resources,
         on_read_resource=read_resource,
     )
     async with stdio_server() as (incoming, outgoing), anyio.create_task_group() as beside:
