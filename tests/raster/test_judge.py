@@ -127,6 +127,12 @@ def test_references_within_the_file_and_links_for_readers_are_followed_or_ignore
     assert render(svg(body), 8, 8).picture.rgba[..., 3].min() == 255
 
 
+def test_an_attribute_of_another_program_is_no_handler() -> None:
+    drawing = svg('<rect xmlns:x="urn:x" x:only="1" width="10" height="10"/>')
+
+    assert render(drawing, 8, 8).picture.rgba[..., 3].min() == 255
+
+
 def test_a_file_past_the_limit_is_refused() -> None:
     assert refusal(b" " * (MAX_SVG_BYTES + 1)).code == "input_too_large"
 

@@ -43,6 +43,7 @@ def drawn(body: str) -> bytes:
         ("<style>.a { fill: url(//example.org/p.svg#p) }</style>", "reference out of the file"),
         ('<foreignObject><img xmlns="http://www.w3.org/1999/xhtml" src="http://x/a.png"/></foreignObject>', "out of"),
         ('<linearGradient id="a" href="b.svg#c"/>', "reference out of the file"),
+        ('<g xml:base="https://example.org/b.svg"><use href="#a"/></g>', "xml:base of g"),
     ],
 )
 def test_active_and_external_content_is_refused_by_name(body: str, thing: str) -> None:

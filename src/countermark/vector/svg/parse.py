@@ -21,6 +21,7 @@ MAX_ELEMENTS: Final = 500_000
 SVG: Final = "http://www.w3.org/2000/svg"
 XHTML: Final = "http://www.w3.org/1999/xhtml"
 _XLINK: Final = "http://www.w3.org/1999/xlink"
+_XML: Final = "http://www.w3.org/XML/1998/namespace"
 _LABEL: Final = "http://www.inkscape.org/namespaces/inkscape label"
 _DRAWN: Final = frozenset({SVG, XHTML, ""})
 _TEXTUAL: Final = frozenset({"style", "text", "title", "tspan", "textPath"})
@@ -230,6 +231,8 @@ class _Builder:
     def _check_attribute(self, local: str, space: str, name: str, value: str) -> None:
         if not space and name[:2].lower() == "on" and len(name) > 2:  # noqa: PLR2004 - "on" and an event's name
             raise self._unsafe(f"an event handler ({name})")
+        if space == _XML and name == "base":
+            raise self._unsafe(f"a reference out of the file (xml:base of {local}: {_short(value)})")
         if (name == "href" and space in {"", _XLINK}) or (name in {"src", "data"} and not space):
             self._check_href(local, value.strip())
         elif "(" in value:
