@@ -203,7 +203,8 @@ def losses(lost: Sequence[str], unaccepted: Sequence[str], maker: Engine, subjec
 
     def observe() -> Verdict:
         measured = {"lost": len(lost), "unaccepted": len(unaccepted)}
-        reason = "not carried over: " + ", ".join(sorted(unaccepted)[:_NAMED]) if unaccepted else ""
+        named = ", ".join(sorted(unaccepted)[:_NAMED])
+        reason = f"not carried over: {named} (a person may answer for each by name: --accept-loss)" if named else ""
         source = "nothing disappears silently"
         return look.verdict(measured, {"unaccepted": 0}, passed=not unaccepted, reason=reason, source=source)
 

@@ -17,6 +17,7 @@ from countermark.kernel.ledger import Tx
 from countermark.kernel.plan import InputRef, Plan
 from countermark.vector import document as native
 from countermark.vector import operation, origin
+from countermark.vector.artboard import artboards
 from countermark.vector.document import Document
 from countermark.vector.kit import boards_for
 from countermark.vector.svg.parse import MAX_BYTES
@@ -56,6 +57,7 @@ class Open:
         self.data = workspace.files.read(self.name, cap=DOCUMENT_CAP)
         self.revision = revision_of(self.data)
         self.document = native.load(self.data, what=self.name)
+        artboards(self.document)  # raises where one has no area, or two have one id
 
     def ref(self, workspace: Workspace) -> InputRef:
         """Put the bytes that were read into the store and return them as an input."""

@@ -143,7 +143,12 @@ def of_kit(wanted: Kit, intent: Intent, outcome: Outcome, context: Context, stag
     covered, open_losses = origin.accepted(document, [n for n in wanted.accept_loss if n != PICTURE_LOSS])
     excused = {board for one in covered for board in one.artboards}
     announced = {file.name: file.digest for file in outcome.files}
-    seen = [Seen("every file", checks.digests(files, announced, makers.drawer()))]
+    named = [one.name for one in lost]
+    # The list comes before the pictures: what was lost is why they differ, and the first failure is the one told.
+    seen = [
+        Seen("every file", checks.digests(files, announced, makers.drawer())),
+        Seen("import report", checks.losses(named, [one.name for one in open_losses], makers.importer(), data)),
+    ]
     seen += _boards(boards, files)
     seen += _originals(
         origin.as_imported(document),
@@ -151,8 +156,6 @@ def of_kit(wanted: Kit, intent: Intent, outcome: Outcome, context: Context, stag
         stage,
         lambda board: not picture and board not in excused,
     )
-    names = [one.name for one in open_losses]
-    seen.append(Seen("import report", checks.losses([one.name for one in lost], names, makers.importer(), data)))
     previous = _previous(intent, context)
     kept = unaffected(document, previous)
     if kept is not None and before:
