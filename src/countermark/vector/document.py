@@ -3,7 +3,7 @@
 A document is dicts and lists, as read. Members this code does not know stay where they were, at every level and in
 their order, because an existing editor opens the same file. Editing copies only the nodes on the way to a change and
 shares everything else, so the document before an edit is its undo state. Coordinates are points (1 pixel = 1 point),
-y points down. Every member is described in `docs/reference/native-document.md`.
+y points down. Every member that is read is described in `docs/reference/native-document.md`.
 """
 
 from __future__ import annotations
