@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,6 +60,14 @@ class TestMaking:
         (bench.folder / "aside").rename(bench.space.path / ".countermark/ledger.sqlite")
         bench.space = Workspace(bench.space.path, adapters=[bench.adapter])
         assert len({name for name in locks(bench) if name.startswith("r-") and name.endswith(".live")}) == 1
+
+    def test_what_is_closed_leaves_no_descriptor(self, bench: Bench) -> None:
+        bench.perform()
+        Workspace(bench.space.path, adapters=[bench.adapter]).close()  # SQLite keeps one until all its users are closed
+        before = len(os.listdir("/dev/fd"))  # noqa: PTH208 - /dev/fd is no folder of files
+        for _ in range(3):
+            Workspace(bench.space.path, adapters=[bench.adapter]).close()
+        assert len(os.listdir("/dev/fd")) == before  # noqa: PTH208
 
 
 class TestRunners:

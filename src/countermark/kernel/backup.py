@@ -169,8 +169,8 @@ def refuse_open(folder: str | os.PathLike[str]) -> None:
 def _fold(home: Path, files: Root) -> None:
     """Put the log's commits into the ledger itself, where it is sound enough to be opened."""
     if files.exists(LEDGER):
-        with suppress(CountermarkError), files.inside("locks") as locks:
-            Ledger(home / LEDGER, LockGate(Lock(locks, "ledger.lock")), SystemClock()).close()
+        with suppress(CountermarkError), files.inside("locks") as locks, closing(Lock(locks, "ledger.lock")) as lock:
+            Ledger(home / LEDGER, LockGate(lock), SystemClock()).close()
 
 
 def refuse_unsound(origin: Path) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from countermark.kernel import fence, grant, once, proof, publish, task
-from countermark.kernel.adapter import Adapter, Effect, Finding, Intent, Outcome, Reply, StagedFile
+from countermark.kernel.adapter import Adapter, Context, Effect, Finding, Intent, Outcome, Reply, StagedFile
 from countermark.kernel.canon import ABSENT
 from countermark.kernel.errors import CountermarkError, Ending
 from countermark.kernel.ledger import Tx, compact
@@ -273,15 +273,17 @@ def run(workspace: Workspace, intent: Intent) -> Performed:
 def _run(workspace: Workspace, intent: Intent) -> Performed:
     adapter = workspace.adapter(intent.plan.adapter)
     began = workspace.clock.monotonic()
+    context = None
     try:
-        outcome = adapter.submit(intent, workspace.context(intent))
+        context = workspace.context(intent)
+        outcome = adapter.submit(intent, context)
     except CountermarkError as error:
         # An adapter that raises says the effect did not happen; one that cannot say that returns `Outcome.unknown`.
         outcome = Outcome.failed(error)
     except Exception as error:  # noqa: BLE001 - a defect in an adapter is an unknown outcome, not a crash of the kernel
         outcome = _broke(intent, error)
     spent = int((workspace.clock.monotonic() - began) * 1000)
-    return settle(workspace, intent, outcome, spent)
+    return settle(workspace, intent, outcome, spent, context)
 
 
 def _broke(intent: Intent, error: Exception) -> Outcome:
@@ -292,8 +294,11 @@ def _broke(intent: Intent, error: Exception) -> Outcome:
     return Outcome.unknown(f"The adapter broke: {type(error).__name__}.", reply=Reply.AMBIGUOUS)
 
 
-def settle(workspace: Workspace, intent: Intent, outcome: Outcome, spent_ms: int) -> Performed:
-    """Record what came back from an attempt, and go on from it."""
+def settle(
+    workspace: Workspace, intent: Intent, outcome: Outcome, spent_ms: int, context: Context | None = None
+) -> Performed:
+    """Record what came back from an attempt, and go on from it; `context` is the one it worked in, if it is at hand."""
+    outcome = _durable(workspace, intent, outcome)
     if not outcome.clear:
         body = {
             "attempt": intent.attempt,
@@ -333,7 +338,19 @@ def settle(workspace: Workspace, intent: Intent, outcome: Outcome, spent_ms: int
 
     if not _record(workspace, intent, outcome, result):
         return _late(workspace, intent)
-    return verify(workspace, intent, outcome)
+    return verify(workspace, intent, outcome, context)
+
+
+def _durable(workspace: Workspace, intent: Intent, outcome: Outcome) -> Outcome:
+    """Make staged files durable before the ledger says that they are there; what cannot be is no result."""
+    if intent.effect.kind is not EffectKind.STAGED or not outcome.files:
+        return outcome
+    try:
+        workspace.files.sync_tree(publish.stage_of(intent.task, intent.epoch))
+    except CountermarkError as error:
+        # A stage that is gone has been taken over; what becomes of this result is decided by its epoch.
+        return outcome if error.code == "not_found" else Outcome.failed(error)
+    return outcome
 
 
 def _advance(tx: Tx, intent: Intent, path: tuple[State, ...], kind: str, body: dict[str, Any], code: str = "") -> None:
@@ -377,14 +394,17 @@ def _late(workspace: Workspace, intent: Intent) -> Performed:
     raise fence.stale(intent.task)
 
 
-def reconcile(workspace: Workspace, intent: Intent) -> Performed:
-    """Look at the artefact itself and do the one thing recovery allows (design §4, effect classes)."""
+def reconcile(workspace: Workspace, intent: Intent, known: Finding | None = None) -> Performed:
+    """Look at the artefact itself and do the one thing recovery allows (design §4, effect classes).
+
+    `known` is a finding for which nobody needs to look.
+    """
     adapter = workspace.adapter(intent.plan.adapter)
     workspace.end_children(intent.task)  # looking is worth nothing while something may still do the work
     if workspace.children_alive(intent.task):
         finding = Finding(Executed.UNKNOWN, {"children": "something that was started for this still runs"})
     else:
-        finding = look(workspace, adapter, intent)
+        finding = known or look(workspace, adapter, intent)
     chain, tried = workspace.ledger.read(
         lambda tx: (grant.load_chain(tx, str(intent.grant["id"])), task.attempts(tx, intent.task))
     )
@@ -394,7 +414,7 @@ def reconcile(workspace: Workspace, intent: Intent) -> Performed:
         workspace.ledger.apply(lambda tx: tx.event(intent.task, "looked", evidence))
         raise unsettled(workspace.ledger.read(lambda tx: task.load(tx, intent.task)))
     if step is Step.VERIFY:
-        outcome = finding.outcome or Outcome(executed=Executed.YES)
+        outcome = _durable(workspace, intent, finding.outcome or Outcome(executed=Executed.YES))
         if outcome.revisions:
             evidence["revisions"] = dict(outcome.revisions)
 
@@ -511,13 +531,13 @@ def _raise(error: CountermarkError) -> Performed:
     raise error
 
 
-def verify(workspace: Workspace, intent: Intent, outcome: Outcome) -> Performed:
+def verify(workspace: Workspace, intent: Intent, outcome: Outcome, context: Context | None = None) -> Performed:
     """Have the result observed by something other than its maker, and end the task or let it wait for a person."""
     if outcome.succeeded is False:
         return _fail(workspace, intent, outcome.code or "task_failed", outcome.message, outcome.executed, outcome.facts)
     adapter = workspace.adapter(intent.plan.adapter)
     try:
-        seen = adapter.verify(intent, outcome, workspace.context(intent))
+        seen = adapter.verify(intent, outcome, context or workspace.context(intent))
     except CountermarkError as error:
         return _fail(workspace, intent, error.code, error.sentence, outcome.executed, {"error": error.as_json()})
     except Exception as error:  # noqa: BLE001 - a check that breaks is a check that could not be made

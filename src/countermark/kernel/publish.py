@@ -8,8 +8,8 @@ store before the stage is cleared.
 from __future__ import annotations
 
 import stat
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from countermark.kernel import fence, task
@@ -298,9 +298,24 @@ def after(workspace: Workspace, task_id: str, epoch: int) -> None:
         if current and files.exists(path) and stat.S_ISDIR(files.stat(path).st_mode):
             envelope = workspace.receipts.render(task_id)
             name = f"{path}/{RECEIPT}"
-            if not files.exists(name) or files.digest(name) != sha256_hex(envelope):
+            if not files.exists(name):
+                with _aside(workspace, task_id) as made:
+                    files.create(made, envelope)
+                    files.move_new(made, name)
+            elif files.digest(name) != sha256_hex(envelope):
                 files.replace(name, envelope)
     clear_stage(workspace, task_id, epoch)
+
+
+@contextmanager
+def _aside(workspace: Workspace, task_id: str) -> Iterator[str]:
+    """Give a name in the task's stage for a file on its way to the user's: what a crash leaves must not lie there."""
+    stage = f"{STAGE}/{task_id}"
+    if not workspace.files.exists(stage):
+        workspace.files.make_dir(stage)
+    name = f"{stage}/aside"
+    workspace.files.remove_tree(name)
+    yield name
 
 
 def clear_stage(workspace: Workspace, task_id: str, epoch: int) -> None:
@@ -333,7 +348,9 @@ def restore_missing(workspace: Workspace, found: Task) -> tuple[str, ...]:
             parent = path.rpartition("/")[0]
             if parent and not files.exists(parent):
                 workspace.files.make_dir(parent)
-            workspace.store.copy_to(digest, files, path)
+            with _aside(workspace, found.id) as made:
+                workspace.store.copy_to(digest, files, made)
+                files.move_new(made, path)
             restored.append(path)
         elif files.digest(path) != digest:
             raise CountermarkError(

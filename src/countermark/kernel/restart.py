@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from countermark.kernel import fence, grant, perform, publish, runner, task
-from countermark.kernel.adapter import Intent, Outcome
+from countermark.kernel.adapter import Finding, Intent, Outcome, Reply
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.ledger import Tx
-from countermark.kernel.recovery import EffectKind
+from countermark.kernel.recovery import EffectKind, Executed
 from countermark.kernel.state import State
 from countermark.kernel.task import Task
 
@@ -91,7 +91,7 @@ def _go_on(workspace: Workspace, found: Task) -> None:
         if found.state is State.RUNNING:
             _interrupted(workspace, intent)
         elif found.state is State.RECONCILING:
-            perform.reconcile(workspace, intent)
+            perform.reconcile(workspace, intent, _known(intent))
         elif found.state is State.VERIFYING:
             perform.verify(workspace, intent, _result(workspace, intent))
         elif found.state is State.REVIEW_READY:
@@ -109,8 +109,21 @@ def _go_on(workspace: Workspace, found: Task) -> None:
 
 def _interrupted(workspace: Workspace, intent: Intent) -> None:
     """Take up an attempt whose process died: the reply is lost, whatever it was."""
-    kind = "its stage shows nothing published" if intent.effect.kind is EffectKind.STAGED else "the reply was lost"
-    perform.settle(workspace, intent, Outcome.unknown(f"The process that ran it ended; {kind}."), 0)
+    body = {"attempt": intent.attempt, "reply": Reply.LOST.value, "message": "The process that ran it ended."}
+    path = (State.RUNNING, State.RECONCILING)
+    workspace.ledger.apply(lambda tx: task.move(tx, intent.task, intent.epoch, path, "unknown", body))
+    perform.reconcile(workspace, intent, _known(intent))
+
+
+def _known(intent: Intent) -> Finding | None:
+    """Return the finding of a staged attempt whose process is gone with all its children: it was not executed.
+
+    What its stage holds was never said to be whole, nor durable (design §4). A long job that has a handle may have
+    gone on elsewhere, so its adapter looks.
+    """
+    if intent.effect.kind is not EffectKind.STAGED or intent.handle is not None:
+        return None
+    return Finding(Executed.NO, {"stage": "its process ended before it gave a result"})
 
 
 def _result(workspace: Workspace, intent: Intent) -> Outcome:

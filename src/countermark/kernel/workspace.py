@@ -6,7 +6,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, Self
@@ -108,7 +108,9 @@ class Workspace:
         self._live = Lock(self._lock_root, name.lock_name)
         self._opened.callback(self._live.close)
         self._live.acquire(1.0)
-        gate = LockGate(Lock(self._lock_root, "ledger.lock"))
+        between = Lock(self._lock_root, "ledger.lock")
+        self._opened.callback(between.close)
+        gate = LockGate(between)
         self.ledger = Ledger(self.path / LEDGER, gate, self.clock, on_full=self.free_reserve)
         self._opened.callback(self.ledger.close)
         self.receipts = Receipts(self.ledger, self.keys, self.id, lambda task_id: kept_receipt(self, task_id))
@@ -142,12 +144,12 @@ class Workspace:
             if not files.exists(f"{HOME}/.gitignore"):
                 files.create(f"{HOME}/.gitignore", b"*\n")
             clock: Clock = options.get("clock") or SystemClock()
-            with files.inside(f"{HOME}/locks") as locks:
-                first = Ledger(path.resolve() / LEDGER, LockGate(Lock(locks, "ledger.lock")), clock)
-                try:
-                    first.apply(_default_grant)
-                finally:
-                    first.close()
+            with (
+                files.inside(f"{HOME}/locks") as locks,
+                closing(Lock(locks, "ledger.lock")) as between,
+                closing(Ledger(path.resolve() / LEDGER, LockGate(between), clock)) as first,
+            ):
+                first.apply(_default_grant)
             files.reserve(RESERVE, RESERVE_BYTES)
             title = name or path.resolve().name
             text = f"[workspace]\nid = {compact(ids.new('w'))}\nname = {compact(title)}\n\n[settings]\n"
@@ -164,16 +166,21 @@ class Workspace:
         self._opened.close()
 
     def _forget_runners(self) -> None:
-        """Remove the lock files of this runner and of those that are gone, unless an unfinished task names them."""
+        """Remove the lock files of this runner and of those that died, unless an unfinished task names them.
+
+        One that died may have left temporary files, too.
+        """
         with suppress(CountermarkError):  # whoever closes next does it
             named = {one.runner.split("|")[0] for one in self.ledger.read(task.load_open)}
             own = self.runner_text.split("|")[0]
             for entry in self._lock_root.listing():
                 name, _, rest = entry.name.partition(".")
                 if name.startswith("r-") and rest == "live" and name not in named:
-                    self._forget_runner(entry.name, own=name == own)
+                    crashed = self._forget_runner(entry.name, own=name == own) and name != own
+                    if crashed:
+                        self.files.sweep_temp(HOME)
 
-    def _forget_runner(self, lock_name: str, *, own: bool) -> None:
+    def _forget_runner(self, lock_name: str, *, own: bool) -> bool:
         with ExitStack() as held:
             if not own:
                 lock = Lock(self._lock_root, lock_name)
@@ -181,9 +188,10 @@ class Workspace:
                 try:
                     held.enter_context(lock.hold(0.0))  # whoever holds it lives
                 except CountermarkError:
-                    return
+                    return False
             for name in (lock_name, f"{lock_name}.queue"):
                 self._lock_root.remove(name)
+        return True
 
     def __enter__(self) -> Self:
         return self
@@ -324,7 +332,7 @@ class Workspace:
         parent = there.rpartition("/")[0]
         if not self.files.exists(parent) or self.files.exists(there):
             return
-        made = [int(entry.name) for entry in self.files.listing(parent)]
+        made = [int(entry.name) for entry in self.files.listing(parent) if entry.name.isdecimal()]
         if since := [epoch for epoch in made if first <= epoch < new]:
             self.files.move_new(publish.stage_of(task_id, max(since)), there)
 
