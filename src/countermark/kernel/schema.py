@@ -30,7 +30,7 @@ CREATE TABLE tasks (
   ended_at INTEGER, swept INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX tasks_by_key ON tasks(key);
-CREATE INDEX tasks_open ON tasks(state) WHERE state NOT IN ('completed', 'failed', 'cancelled');
+CREATE INDEX tasks_open ON tasks(ended_at) WHERE ended_at IS NULL;
 CREATE INDEX tasks_unswept ON tasks(swept) WHERE swept = 0;
 
 CREATE TABLE attempts (

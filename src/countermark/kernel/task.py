@@ -70,11 +70,8 @@ def load(tx: Tx, task_id: str) -> Task:
 
 
 def load_open(tx: Tx) -> list[Task]:
-    """Return every task that has not ended, oldest first."""
-    sql = (
-        f"SELECT {_COLUMNS} FROM tasks WHERE state NOT IN ('completed', 'failed', 'cancelled') "  # noqa: S608
-        "ORDER BY created_at, id"
-    )
+    """Return every task that has not ended, oldest first: `move` sets the end together with a terminal state."""
+    sql = f"SELECT {_COLUMNS} FROM tasks WHERE ended_at IS NULL ORDER BY created_at, id"  # noqa: S608
     return [_from_row(row) for row in tx.all(sql)]
 
 
