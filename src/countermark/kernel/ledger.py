@@ -16,8 +16,7 @@ import sqlite3
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
@@ -317,8 +316,12 @@ class Ledger:
 
     def read(self, question: Callable[[Tx], T]) -> T:
         """Answer a question from a snapshot of what is committed; never waits for writers."""
-        with self._readers, _snapshot(self._reader) as connection:
-            return question(Tx(connection, (0, GENESIS, 0), self._clock.now_ms()))
+        with self._readers:
+            self._reader.execute("BEGIN")
+            try:
+                return question(Tx(self._reader, (0, GENESIS, 0), self._clock.now_ms()))
+            finally:
+                self._reader.execute("COMMIT")
 
     def copy_to(self, path: Path) -> None:
         """Write a consistent copy of everything committed into a new file, with no write under way."""
@@ -395,15 +398,6 @@ def _version(path: Path) -> int:
 def _head(connection: sqlite3.Connection) -> tuple[int, str, int]:
     row = connection.execute("SELECT seq, hash, at FROM events ORDER BY seq DESC LIMIT 1").fetchone()
     return cast("tuple[int, str, int]", row) if row else (0, GENESIS, 0)
-
-
-@contextmanager
-def _snapshot(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    connection.execute("BEGIN")
-    try:
-        yield connection
-    finally:
-        connection.execute("COMMIT")
 
 
 def _is_full(error: sqlite3.Error) -> bool:

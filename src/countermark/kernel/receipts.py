@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
 
 from countermark.kernel import grant, publish, receipt, task
 from countermark.kernel.adapter import StagedFile
+from countermark.kernel.canon import stored
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.facts import (
     Acceptance,
@@ -20,14 +21,14 @@ from countermark.kernel.facts import (
     Times,
 )
 from countermark.kernel.key import Keys
-from countermark.kernel.ledger import Ledger, Tx
+from countermark.kernel.ledger import Ledger, Row, Tx
 from countermark.kernel.proof import Verdict
 from countermark.kernel.receipt import Subject
 from countermark.kernel.recovery import EffectKind, Executed
 from countermark.kernel.state import State
 from countermark.kernel.task import Task
 
-History = list[tuple[int, str, dict[str, Any], str]]
+_PARTS: Final = ("keyid", "verdicts", "acceptance", "revisions")
 
 
 class Receipts:
@@ -41,7 +42,7 @@ class Receipts:
         self._keys = keys
         self._workspace = workspace
         self._kept = kept
-        self._grants: dict[str, GrantFact] = {}
+        self._grants: dict[str, tuple[GrantFact, ...]] = {}
 
     def render(self, task_id: str) -> bytes:
         """Return the signed receipt of an ended task; raise `illegal_state` while it has not ended."""
@@ -61,65 +62,77 @@ class Receipts:
 
     def _facts(self, tx: Tx, task_id: str) -> tuple[ReceiptFacts, list[Subject]]:
         found = task.load(tx, task_id)
-        rows = tx.all("SELECT seq, kind, body, hash FROM events WHERE task = ? ORDER BY seq", (task_id,))
-        history: History = [(seq, kind, json.loads(body), seal) for seq, kind, body, seal in rows]
-        ends = [row for row in history if row[2].get("keyid")]
-        if not found.ended or not ends:
+        rows = tx.all("SELECT seq, hash, body FROM events WHERE task = ? ORDER BY seq DESC", (task_id,))
+        told = _newest(rows)
+        if not found.ended or "keyid" not in told:
             raise CountermarkError(
                 "illegal_state",
                 f"Task {task_id} is {found.state}; a receipt is made when it has ended.",
                 next_action=f"See `countermark task show {task_id}`.",
                 details={"task": task_id, "state": found.state.value},
             )
-        seq, _, end, seal = ends[-1]
-        evidence = _last(history, "verdicts")
-        attempt = tx.one("SELECT MAX(n), MIN(started_at) FROM attempts WHERE task = ? AND kind = 'effect'", (task_id,))
-        number, started = attempt if attempt and attempt[0] else (1, None)
-        uses = tx.all("SELECT counter, SUM(amount) FROM uses WHERE task = ? GROUP BY counter", (task_id,))
+        seq, seal, end = told["keyid"]
+        evidence, accepted, made = [told[part][2] if part in told else {} for part in _PARTS[1:]]
+        attempts = tx.all(
+            "SELECT n, started_at FROM attempts WHERE task = ? AND kind = 'effect' ORDER BY n", (task_id,)
+        )
+        uses: Counter[str] = Counter()
+        for counter, amount in tx.all("SELECT counter, amount FROM uses WHERE task = ?", (task_id,)):
+            uses[counter] += amount
         keyid = str(end["keyid"])
         facts = ReceiptFacts(
             task_id=task_id,
             idempotency_key=found.key,
             parent_task=found.parent,
             supersedes=found.supersedes,
-            attempt=number,
+            attempt=attempts[-1][0] if attempts else 1,
             epoch=found.epoch or None,
             authorization_ref=found.grant,
-            grants=tuple(self._grant(one) for one in reversed(grant.load_chain(tx, found.grant))),
+            grants=self._chain(tx, found.grant),
             effect=found.effect,
             effect_class=found.effect_class,
             plan_digest=found.plan_digest,
             input_refs=found.plan.inputs,
-            resources=_resources(found, end, _last(history, "revisions")),
+            resources=_resources(found, end, made),
             runtime_identity=found.runtime,
             deadline=found.deadline,
             budget=dict(found.plan.budget),
             uses=dict(uses),
-            verdicts=tuple(Verdict.read(wire) for wire in evidence.get("verdicts", ())),
-            not_checked=tuple(Gap(gap["what"], gap["why"]) for gap in evidence.get("notChecked", ())),
-            acceptance=_acceptance(history),
+            verdicts=tuple([Verdict.read(wire) for wire in evidence.get("verdicts", ())]),
+            not_checked=tuple([Gap(gap["what"], gap["why"]) for gap in evidence.get("notChecked", ())]),
+            acceptance=_acceptance(accepted.get("acceptance")),
             state=found.state,
             code=found.code,
             executed=found.executed,
-            times=Times(found.created_at, started, found.ended_at or found.created_at),
+            times=Times(found.created_at, attempts[0][1] if attempts else None, found.ended_at or found.created_at),
             ledger=LedgerPlace(self._workspace, seal, seq, bool(end.get("late"))),
             signer=Signatory(keyid, self._keys.public(keyid)),
         )
         return facts, _subjects(tx, found, end)
 
-    def _grant(self, one: grant.Grant) -> GrantFact:
-        known = self._grants.get(one.id)
-        if known is None:  # a grant's terms never change, so its digest is computed once
-            known = self._grants[one.id] = GrantFact(one.id, one.issuer, one.holder, one.digest())
+    def _chain(self, tx: Tx, grant_id: str) -> tuple[GrantFact, ...]:
+        known = self._grants.get(grant_id)
+        if known is None:  # neither a grant's terms nor its ancestors ever change, so they are read and digested once
+            chain = reversed(grant.load_chain(tx, grant_id))
+            known = tuple(GrantFact(one.id, one.issuer, one.holder, one.digest()) for one in chain)
+            self._grants[grant_id] = known
         return known
 
 
-def _last(history: History, member: str) -> dict[str, Any]:
-    return next((body for _, _, body, _ in reversed(history) if member in body), {})
+def _newest(rows: Iterable[Row]) -> dict[str, tuple[int, str, dict[str, Any]]]:
+    """Return the newest of a task's events that tells each part of its end; reads no further back than it must."""
+    found: dict[str, tuple[int, str, dict[str, Any]]] = {}
+    for seq, seal, text in rows:
+        body = stored(text)
+        for part in _PARTS:
+            if part not in found and body.get(part) is not None:
+                found[part] = (seq, seal, body)
+        if len(found) == len(_PARTS):
+            break
+    return found
 
 
-def _acceptance(history: History) -> Acceptance | None:
-    wire = _last(history, "acceptance").get("acceptance")
+def _acceptance(wire: Mapping[str, Any] | None) -> Acceptance | None:
     return Acceptance(wire["by"], wire["how"], wire["evidence"], wire["authenticated"]) if wire else None
 
 
