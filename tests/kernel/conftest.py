@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from countermark.kernel import grant, publish
+from countermark.kernel.errors import CountermarkError
 from countermark.kernel.ledger import Tx
 from countermark.kernel.perform import Performed
 from countermark.kernel.plan import Plan
@@ -86,7 +87,6 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 @pytest.fixture
 def failing(bench: Bench) -> Callable[..., str]:
     """Perform something that must be refused or fail, and return its code."""
-    from countermark.kernel.errors import CountermarkError
 
     def attempt(*args: Any, **kwargs: Any) -> str:
         with pytest.raises(CountermarkError) as caught:

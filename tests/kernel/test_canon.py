@@ -12,13 +12,9 @@ from hypothesis import strategies as st
 from countermark.kernel.canon import canonical, digest, parse_strict, revision_of, sha256_hex
 from countermark.kernel.errors import CountermarkError
 
-texts = st.text(st.characters(exclude_categories=("Cs",)))
+texts = st.text(st.characters(exclude_categories=["Cs"]))
 json_values = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**53) + 1, 2**53 - 1)
-    | st.floats(-1e15, 1e15)
-    | texts,
+    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(-1e15, 1e15) | texts,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
     max_leaves=20,
 )

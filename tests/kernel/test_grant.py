@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -24,7 +25,7 @@ terms = st.builds(
 )
 
 
-def granted(t: Terms, **changes: object) -> Grant:
+def granted(t: Terms, **changes: Any) -> Grant:
     return dataclasses.replace(Grant("g", None, (), "i", "h", t, 0), **changes)
 
 

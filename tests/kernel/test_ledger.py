@@ -189,7 +189,14 @@ def test_ledger_time_never_goes_back(ledger: Ledger, clock: SetClock) -> None:
 
 def test_a_full_disk_is_tried_once_more_after_the_reserve_is_freed(tmp_path: Path, clock: SetClock) -> None:
     freed: list[bool] = []
-    ledger = Ledger(tmp_path / "l.sqlite", Free(), clock, on_full=lambda: not freed and not freed.append(True))
+
+    def free_once() -> bool:
+        if freed:
+            return False
+        freed.append(True)
+        return True
+
+    ledger = Ledger(tmp_path / "l.sqlite", Free(), clock, on_full=free_once)
     pages = ledger._connection.execute("PRAGMA page_count").fetchone()[0]  # noqa: SLF001 - the limit stands in for a disk
     ledger._connection.execute(f"PRAGMA max_page_count = {pages}")  # noqa: SLF001
     with pytest.raises(CountermarkError) as caught:

@@ -163,7 +163,8 @@ class TestFence:
         """The exchange happens and brings out what nobody expected: it is exchanged back."""
         bench.perform(payload={"text": "one"})
         files = bench.space.files
-        exchange, edited = type(files).exchange, []
+        exchange = type(files).exchange
+        edited: list[bool] = []
 
         def edit_then_exchange(self: object, one: str, other: str) -> None:
             if not edited:

@@ -25,7 +25,9 @@ def test_what_was_executed_goes_to_its_checks(kind: EffectClass, n: int, uses: i
 
 
 @pytest.mark.promise("kernel.once.non-idempotent-never-replayed")
-@given(st.sampled_from([EffectClass.NON_IDEMPOTENT, EffectClass.DESTRUCTIVE]), st.sampled_from(Executed), attempts, left)
+@given(
+    st.sampled_from([EffectClass.NON_IDEMPOTENT, EffectClass.DESTRUCTIVE]), st.sampled_from(Executed), attempts, left
+)
 def test_a_non_idempotent_or_destructive_effect_is_never_retried_by_itself(
     kind: EffectClass, executed: Executed, n: int, uses: int | None
 ) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from itertools import pairwise
 from typing import Final, Literal
 
 from countermark.kernel.errors import CountermarkError
@@ -64,7 +65,7 @@ EDGES: Final[Mapping[tuple[State, State], Origin]] = {
 
 def follow(path: tuple[State, ...]) -> State:
     """Return the last state of a path whose every step is an edge of the table, else raise `illegal_state`."""
-    for step in zip(path, path[1:], strict=False):
+    for step in pairwise(path):
         if step not in EDGES:
             raise CountermarkError(
                 "illegal_state",

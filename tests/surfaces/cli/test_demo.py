@@ -24,7 +24,7 @@ from countermark.record.scoreboard import Moment
 from countermark.surfaces.cli.demo import place
 from countermark.surfaces.cli.demo.agent import heard, refusal
 from countermark.surfaces.cli.demo.killer import Killer
-from countermark.surfaces.cli.demo.moment import DOCUMENT, KIT, TITLE, digest_of, play
+from countermark.surfaces.cli.demo.moment import KIT, TITLE, digest_of, play
 from countermark.surfaces.cli.demo.shell import Shell
 from countermark.surfaces.cli.demo.transcript import WIDEST, Transcript, fold
 from countermark.testkit.witness import effects
@@ -121,7 +121,7 @@ def test_what_stands_beneath_a_command_is_what_that_command_prints(played: Playe
 
 @pytest.mark.promise("house.demo.witness")
 def test_the_witness_has_one_line_for_each_effect_and_the_ledger_agrees(played: Played) -> None:
-    assert effects(played.folder / place.WITNESS / "reply-lost.jsonl") == [DOCUMENT]
+    assert effects(played.folder / place.WITNESS / "reply-lost.jsonl") == [place.DOCUMENT]
     assert effects(played.folder / place.WITNESS / "engine-killed.jsonl") == [KIT]
     events = program("ledger", "events", "--json", "--limit", "1000", cwd=played.home).data["events"]
     kinds = [event["kind"] for event in events]
@@ -132,7 +132,7 @@ def test_the_witness_has_one_line_for_each_effect_and_the_ledger_agrees(played: 
 
 
 def test_the_persons_edit_stands_beneath_the_agents(played: Played) -> None:
-    tree = json.loads((played.home / DOCUMENT).read_bytes())["document"]
+    tree = json.loads((played.home / place.DOCUMENT).read_bytes())["document"]
     assert tree["title"] == TITLE
 
 
