@@ -78,6 +78,13 @@ def test_a_drawing_needs_a_name_of_a_fitting_length(brand: Path, name: str) -> N
         assert error.code == "input_invalid"
 
 
+def test_a_file_whose_name_is_no_text_is_imported_under_one_that_is(brand: Path) -> None:
+    with opened(brand) as workspace:
+        done, _ = tools.import_svg(workspace, MARK, "\udcff.svg", grant="default")
+        assert done.state == "completed"
+    assert (brand / "udcff.vectorcraft").exists()
+
+
 HOSTILE = (
     MARK.replace(b"<title>Mark", "<title>&lt;script&gt;\u202e".encode())
     .replace(b'id="plate"', 'id="a\u202e&#10;b"'.encode())
@@ -308,6 +315,7 @@ def test_a_place_that_is_read_only_is_named_and_nothing_changes(disk: Path, plac
         finally:
             subprocess.run(["umount", "--lazy", there], check=True)
         assert (error.code, "read-only" in error.sentence) == ("disk_read_only", True)
+        assert "writing . " not in error.sentence  # the place is named
         assert studio.open_tasks(workspace) == []
     assert shown_files(brand) == before
 

@@ -24,7 +24,7 @@ from countermark.kernel.calls import OPERATIONS, POINTS, Calls
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.folder import Folder
 from countermark.kernel.leftover import TEMP_PREFIX, temporary_name
-from countermark.kernel.place import HERE, Doing, joined, shown
+from countermark.kernel.place import Doing, joined, shown
 from countermark.kernel.points import reach
 
 __all__ = ["OPERATIONS", "POINTS", "TEMP_PREFIX", "Calls", "Entry", "OsCalls", "Root", "TreeFile", "open_argument"]
@@ -178,7 +178,7 @@ class Root(Folder):
 
         For content whose digest decides its name: the caller moves it, or discards it. Raises `input_too_large`.
         """
-        with Doing("writing", HERE):
+        with Doing("writing", "a new file"):
             return self._write_temporary(self.fd, blocks(source_fd, cap, "the input"), mode)
 
     def discard(self, temporary: str) -> None:

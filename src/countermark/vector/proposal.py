@@ -94,6 +94,7 @@ def propose_import(
 
     With `into` it becomes one more artboard of that document instead.
     """
+    source = source.encode("utf-8", "backslashreplace").decode("utf-8")  # a file's name may be no text
     _check_source(svg, source)
     if into is not None:
         return _propose_joining(workspace, svg, source, into)
