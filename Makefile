@@ -4,7 +4,7 @@ export PYTHON
 ARGS ?=
 BIN := .venv/bin
 
-.PHONY: demo test lint bench fresh lock clean
+.PHONY: demo test lint bench mutants fresh lock clean
 
 demo:            ## set up, then the main job on a real logo
 	@sh scripts/setup.sh run
@@ -25,6 +25,10 @@ lint:            ## style, format, types, import contracts, dependencies
 bench:           ## every claim beside its peer, in the same run
 	@sh scripts/setup.sh bench
 	@sh scripts/bench.sh $(ARGS)
+
+mutants:         ## break each law once, in a copy, and name the test that notices
+	@sh scripts/setup.sh test
+	@$(BIN)/python scripts/mutants.py $(ARGS)
 
 fresh:           ## the proof: demo and test in a bare Debian, from a clean clone (root, debootstrap)
 	@sh scripts/fresh.sh $(ARGS)
