@@ -83,6 +83,11 @@ def confirm(workspace: Workspace, found: Task) -> None:
             stopped = workspace.adapter(found.adapter).cancel(intent, workspace.context(intent))
         except CountermarkError as error:
             stopped = Stopped(confirmed=False, executed=Executed.UNKNOWN, evidence={"error": error.as_json()})
+        except Exception as error:  # noqa: BLE001 - a defect in an adapter confirms nothing
+            stopped = Stopped(confirmed=False, executed=Executed.UNKNOWN, evidence={"defect": type(error).__name__})
+        if not isinstance(stopped, Stopped):
+            evidence = {"defect": type(stopped).__name__}
+            stopped = Stopped(confirmed=False, executed=Executed.UNKNOWN, evidence=evidence)
         if found.kind is EffectKind.STAGED and stopped.confirmed:
             # Whatever its stage holds: nothing of the user's was touched, for that takes a publish intent.
             stopped = replace(stopped, executed=Executed.NO)

@@ -90,6 +90,13 @@ def derive_key(plan_digest: str, inputs_digest: str, bases: Mapping[str, tuple[s
 def uses_of(estimate: Estimate, plan: Plan) -> dict[str, int]:
     """Return what an attempt reserves: one attempt, and the estimate; raise when the plan's own budget is smaller."""
     uses = {"attempts": 1, "bytes": estimate.bytes, "seconds": estimate.seconds, **estimate.counters}
+    if any(amount < 0 for amount in uses.values()):
+        raise CountermarkError(
+            "capability_schema_mismatch",
+            f"The estimate of {plan.effect} is below nothing.",
+            next_action="This is a defect of the domain; report it.",
+            details={"estimate": uses},
+        )
     for counter, most in plan.budget.items():
         if uses.get(counter, 0) > most:
             raise CountermarkError(

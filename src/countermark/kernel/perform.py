@@ -9,10 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from countermark.kernel import fence, grant, once, proof, publish, task
-from countermark.kernel.adapter import Adapter, Context, Effect, Finding, Intent, Outcome, Reply, StagedFile
+from countermark.kernel.adapter import (
+    Adapter,
+    Context,
+    Effect,
+    Finding,
+    Intent,
+    Outcome,
+    Reply,
+    StagedFile,
+    Verification,
+)
 from countermark.kernel.canon import ABSENT
 from countermark.kernel.errors import CountermarkError, Ending
 from countermark.kernel.ledger import Tx, compact
@@ -24,6 +34,8 @@ from countermark.kernel.task import Task
 
 if TYPE_CHECKING:
     from countermark.kernel.workspace import Workspace
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +288,7 @@ def _run(workspace: Workspace, intent: Intent) -> Performed:
     context = None
     try:
         context = workspace.context(intent)
-        outcome = adapter.submit(intent, context)
+        outcome = _typed(adapter.submit(intent, context), Outcome)
     except CountermarkError as error:
         # An adapter that raises says the effect did not happen; one that cannot say that returns `Outcome.unknown`.
         outcome = Outcome.failed(error)
@@ -284,6 +296,13 @@ def _run(workspace: Workspace, intent: Intent) -> Performed:
         outcome = _broke(intent, error)
     spent = int((workspace.clock.monotonic() - began) * 1000)
     return settle(workspace, intent, outcome, spent, context)
+
+
+def _typed(answer: T, kind: type[T]) -> T:
+    """Return an adapter's answer if it is one; anything else is a defect, like an exception."""
+    if not isinstance(answer, kind):
+        raise TypeError(type(answer).__name__)
+    return answer
 
 
 def _broke(intent: Intent, error: Exception) -> Outcome:
@@ -460,7 +479,7 @@ def reconcile(workspace: Workspace, intent: Intent, known: Finding | None = None
 def look(workspace: Workspace, adapter: Adapter, intent: Intent) -> Finding:
     """Ask the adapter what the artefact shows; an adapter that cannot look has not found anything."""
     try:
-        return adapter.reconcile(intent, workspace.context(intent))
+        return _typed(adapter.reconcile(intent, workspace.context(intent)), Finding)
     except CountermarkError as error:
         return Finding(Executed.UNKNOWN, {"error": error.as_json()})
     except Exception as error:  # noqa: BLE001 - a defect in an adapter has found nothing either
@@ -537,7 +556,7 @@ def verify(workspace: Workspace, intent: Intent, outcome: Outcome, context: Cont
         return _fail(workspace, intent, outcome.code or "task_failed", outcome.message, outcome.executed, outcome.facts)
     adapter = workspace.adapter(intent.plan.adapter)
     try:
-        seen = adapter.verify(intent, outcome, context or workspace.context(intent))
+        seen = _typed(adapter.verify(intent, outcome, context or workspace.context(intent)), Verification)
     except CountermarkError as error:
         return _fail(workspace, intent, error.code, error.sentence, outcome.executed, {"error": error.as_json()})
     except Exception as error:  # noqa: BLE001 - a check that breaks is a check that could not be made
