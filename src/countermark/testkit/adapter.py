@@ -23,6 +23,7 @@ from countermark.kernel.adapter import (
     Adapter,
     Context,
     Effect,
+    Estimate,
     Finding,
     Intent,
     Outcome,
@@ -178,6 +179,13 @@ class ScriptedAdapter(Adapter):
         """Return the world's revision for its own resources; files are the kernel's to digest."""
         return None if resource.startswith("file:") else self.world.revision(resource)
 
+    def estimate(self, plan: Plan) -> Estimate:
+        """Return the bytes of a staged effect."""
+        if plan.effect != "test.staged":
+            return Estimate()
+        each = len(str(plan.payload.get("text", "")).encode())
+        return Estimate(bytes=each * len(plan.resources) * (2 if plan.payload.get("folder") else 1))
+
     def submit(self, intent: Intent, context: Context) -> Outcome:
         """Work, and answer as the script says."""
         self.calls.append(("submit", intent.key))
@@ -270,10 +278,17 @@ class ScriptedAdapter(Adapter):
 
     def _work(self, intent: Intent, context: Context, *, partial: bool) -> Outcome:
         if intent.effect.kind is not EffectKind.STAGED:
+            if intent.effect.effect_class is EffectClass.READ_ONLY:
+                return Outcome()
             for resource in intent.plan.resources:
-                if intent.effect.effect_class is not EffectClass.READ_ONLY:
-                    self.world.change(resource, intent.key)
-            return Outcome(revisions={} if intent.effect.word == "test.read" else self._revisions(intent.plan))
+                if intent.key in self.world.lines(resource):
+                    # An earlier attempt of ours came through late: whether this one happened is for a look to say.
+                    return Outcome.unknown("The effect of this key is there already.")
+                if self.world.revision(resource) != intent.expected[resource]:
+                    return Outcome.failed(_moved_on(resource))
+            for resource in intent.plan.resources:
+                self.world.change(resource, intent.key)
+            return Outcome(revisions=self._revisions(intent.plan))
         files = [file for resource in intent.plan.resources for file in self._stage(intent, context, resource)]
         self.world.tell(intent.key)
         if not partial:
@@ -303,3 +318,13 @@ class ScriptedAdapter(Adapter):
 
     def _revisions(self, plan: Plan) -> dict[str, str]:
         return {resource: self.world.revision(resource) for resource in plan.resources}
+
+
+def _moved_on(resource: str) -> CountermarkError:
+    """Return the refusal of a direct effect that looked at its resource last of all, as every medium allows."""
+    return CountermarkError(
+        "revision_conflict",
+        f"{resource} is no longer at the revision that this was planned on; nothing was changed.",
+        next_action="Read it again and plan on what is there now.",
+        details={"resource": resource},
+    )

@@ -24,6 +24,9 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -32,6 +35,7 @@ from countermark.kernel import backup, cancel, grant, points, publish, restart, 
 from countermark.kernel.canon import sha256_hex
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.ledger import Tx
+from countermark.kernel.leftover import TEMP_PREFIX
 from countermark.kernel.plan import Plan
 from countermark.kernel.recovery import EffectClass, Executed
 from countermark.kernel.task import Task
@@ -49,9 +53,9 @@ class Step:
     """One thing a victim does.
 
     `do` is `perform`; `settle` (everything that was left); `accept`, `unblock` or `cancel` (the newest task); `revoke`
-    (GRANT, with all its tasks); `grants` (issue them where a kill prevented it); `takeover` (the newest task, without
-    the proof that its runner is gone, as if that proof had been wrong); or `write` (be the person who edits the file
-    that `resource` names).
+    (GRANT, with all its tasks); `grants` (issue them where a kill prevented it); `rotate` (the signing key); `takeover`
+    (the newest task, without the proof that its runner is gone, as if that proof had been wrong); or `write` (be the
+    person who edits the file that `resource` names).
     """
 
     do: str
@@ -69,6 +73,7 @@ OPERATIONS: Final[tuple[Step, ...]] = (
     Step("perform", "file-1", "test.staged", "file:doc.txt", {"text": "first"}),
     Step("perform", "file-2", "test.staged", "file:doc.txt", {"text": "second"}),
     Step("perform", "folder-1", "test.staged", "file:kit", {"text": "one", "folder": True}),
+    Step("rotate"),
     Step("perform", "folder-2", "test.staged", "file:kit", {"text": "two", "folder": True}),
     Step("perform", "child-1", "test.staged", "file:made/by-child.txt", {"text": "child", "child": True}),
     Step("perform", "direct-2", "test.direct", "world:one"),
@@ -170,6 +175,10 @@ class Victims:
         """Run a victim until it ends or stops."""
         return self._ask({"run": victim.wire()})
 
+    def call(self, name: str, *arguments: object) -> Ended:
+        """Run `module:function`, with JSON values, in a process of its own; what it prints is what it said."""
+        return self._ask({"call": name, "arguments": list(arguments), "path": sys.path})
+
     def resume(self, pid: int) -> Ended:
         """Let a stopped victim go on until it ends."""
         return self._ask({"resume": pid})
@@ -255,6 +264,8 @@ class Trial:
         assert (self.space / "doc.txt").read_text("utf-8") == "second"  # noqa: S101
         assert (self.space / "kit/sub/b.txt").read_text("utf-8") == "two"  # noqa: S101
         assert (self.space / "made/by-child.txt").read_text("utf-8") == "child"  # noqa: S101
+        left = [str(path) for path in self.space.rglob(f"{TEMP_PREFIX}*")]
+        assert not left, f"temporary files are left: {left}"  # noqa: S101
         self.check_ledger()
 
     def twice(self) -> list[str]:
@@ -308,6 +319,11 @@ def _grants(workspace: Workspace, _: ScriptedAdapter, __: Step) -> str:
     return f"grants {len(workspace.ledger.read(grant.load_all))}"
 
 
+def _rotate(workspace: Workspace, _: ScriptedAdapter, __: Step) -> str:
+    workspace.keys.rotate()
+    return "rotated yes"
+
+
 def _write(workspace: Workspace, _: ScriptedAdapter, step: Step) -> str:
     (workspace.path / step.resource).write_text(str(step.payload["text"]), "utf-8")
     return "written yes"
@@ -343,6 +359,7 @@ def _unblock(workspace: Workspace, _: ScriptedAdapter, __: Step) -> str:
 _ACTS: Final[Mapping[str, Callable[[Workspace, ScriptedAdapter, Step], str]]] = {
     "settle": _settle,
     "grants": _grants,
+    "rotate": _rotate,
     "write": _write,
     "perform": _perform,
     "accept": _accept,
@@ -411,11 +428,12 @@ def serve() -> None:
     files: dict[int, tuple[Any, Any]] = {}
     for line in sys.stdin:
         request = json.loads(line)
-        if "run" in request:
+        if "run" in request or "call" in request:
+            act = _asked(request)
             said, trouble = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - closed when it has ended
             pid = os.fork()
             if not pid:
-                _become(Victim.read(request["run"]), said.fileno(), trouble.fileno())
+                _become(act, said.fileno(), trouble.fileno())
             files[pid] = said, trouble
         else:
             pid = request.get("resume") or request["kill"]
@@ -442,12 +460,22 @@ def serve() -> None:
         os.waitpid(pid, 0)
 
 
-def _become(victim: Victim, said: int, trouble: int) -> None:
+def _asked(request: dict[str, Any]) -> Callable[[], object]:
+    """Return what a request asks for; a module is imported once, here, so that no victim waits for it."""
+    if "run" in request:
+        return partial(live, Victim.read(request["run"]))
+    sys.path.extend(entry for entry in request["path"] if entry not in sys.path)
+    module, _, names = request["call"].partition(":")
+    return partial(attrgetter(names)(import_module(module)), *request["arguments"])
+
+
+def _become(act: Callable[[], object], said: int, trouble: int) -> None:
     status = 1
     try:
         os.dup2(said, 1)
         os.dup2(trouble, 2)
-        live(victim)
+        act()
+        sys.stdout.flush()
         status = 0
     except BaseException:  # noqa: BLE001 - whatever it is, the parent reports it
         sys.excepthook(*sys.exc_info())
