@@ -127,7 +127,7 @@ def test_the_witness_has_one_line_for_each_effect_and_the_ledger_agrees(played: 
     kinds = [event["kind"] for event in events]
     assert kinds.count("refused") == 2, "the agent was refused twice, and nothing else was"
     assert kinds.count("again") == 1, "one attempt was made again: the one whose engine was killed"
-    assert kinds.count("completed") == 7
+    assert kinds.count("completed") == 8
     assert program("ledger", "check", cwd=played.home).status == 0
 
 
