@@ -110,9 +110,10 @@ class Dying(Root):
 class Liar(Server):
     """The engine with one lie."""
 
-    def __init__(self, lie: str, stage: Root, folder: Path) -> None:
+    def __init__(self, lie: str, stage: Root, folder: Path, send: Callable[[bytes], None]) -> None:
         """Tell this lie about this stage."""
         super().__init__(Tasks(stage))
+        self._send = send
         self._lie, _, number = lie.partition(":")
         self._number = int(number or 0)
         self._folder = folder
@@ -127,6 +128,10 @@ class Liar(Server):
         self._calls += 1
         if self._lie == "silent" and self._calls == self._number:
             os._exit(0)
+        if self._lie == "hang" and self._calls > 1:
+            (self._folder / "hanging").touch()
+            self._send(b'{"jsonrpc":"2.0","method":"notifications/message","params":{}}\n')
+            signal.pause()
         if self._lie == "shrug" and "outputs" in said:
             found["result"] |= {"isError": True, "structuredContent": {"error": {"code": "mood"}}}
         member, lie = LIES.get(self._lie, ("", lambda *_: None))
@@ -142,7 +147,11 @@ def main(lie: str, folder: str) -> None:
     os.dup2(2, 1)
     with Dying(folder) as stage:
         stage.left = int(lie.partition(":")[2]) if lie.startswith("dies") else 0
-        serve(Liar(lie, stage, Path(folder)), lines(0), lambda data: (os.write(replies, data), None)[1])
+
+        def send(data: bytes) -> None:
+            os.write(replies, data)
+
+        serve(Liar(lie, stage, Path(folder), send), lines(0), send)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import pytest
 
 from countermark.kernel import grant, task
 from countermark.kernel.adapter import Context, Intent, Outcome
+from countermark.kernel.clock import SystemClock
 from countermark.kernel.plan import Plan
 from countermark.kernel.workspace import Workspace
 from countermark.vector import document as native
@@ -66,6 +67,28 @@ def test_an_engine_that_is_killed_every_time_ends_the_task_and_frees_the_documen
         error = refusal(lambda: tools.import_svg(workspace, studio.LOSSY, "word.svg", grant="default"))
         assert (error.code, error.details["executed"]) == ("task_failed", "no")
         assert studio.open_tasks(workspace) == []
+    assert shown_files(brand) == before
+
+
+class Jumping(SystemClock):
+    """A clock on which the time is up as soon as an engine hangs."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def monotonic(self) -> float:
+        hangs = any(self._folder.glob(".countermark/stage/*/*/hanging"))
+        return super().monotonic() + 1_000_000 * hangs
+
+
+def test_an_engine_that_hangs_is_stopped_when_its_time_is_up_and_not_started_again(brand: Path) -> None:
+    understudy = Understudy("hang")
+    before = shown_files(brand)
+    with opened(brand, runner=understudy, clock=Jumping(brand)) as workspace:
+        error = refusal(lambda: tools.import_svg(workspace, studio.LOSSY, "word.svg", grant="default"))
+        assert (error.code, error.details["executed"], understudy.started) == ("deadline_exceeded", "no", 1)
+        assert studio.open_tasks(workspace) == []
+        assert not workspace.children_alive(error.details["task"])
     assert shown_files(brand) == before
 
 

@@ -59,7 +59,10 @@ class Removing(VectorAdapter):
         return found
 
 
-def test_a_kit_is_told_whole_also_when_its_document_is_gone_by_then(brand: Path) -> None:
+def test_a_kit_drawn_in_several_calls_is_told_whole_also_when_its_document_is_gone_by_then(
+    brand: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("countermark.vector.adapter.MAX_BOARDS", 4)
     with opened(brand, adapters=[Removing()]) as workspace:
         done, facts = tools.export(workspace, grant="default")
         assert (done.state, len(facts["boards"]), facts["files"]) == (State.COMPLETED, 6, 12)

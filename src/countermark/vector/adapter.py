@@ -7,7 +7,7 @@ for stands in the stage: the engine writes each of them whole or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from countermark.kernel.adapter import (
@@ -32,10 +32,13 @@ from countermark.vector import operation, origin, recolour, verification
 from countermark.vector.document import Document
 from countermark.vector.kit import PlannedBoard, boards_for
 from countermark.vector.operation import Bind, Import, Kit, Operation, SetColour
-from countermark.vector.session import EngineRun, Lost, runtime
+from countermark.vector.session import EngineRun, Late, Lost, runtime
+from countermark.vector.tasks import MAX_BOARDS
 
 INPUT_CAP: Final = 512 << 20
 ENGINE_SECONDS: Final = 120
+SECONDS_PER_MIB: Final = 10  # of what may be written; a drawing of 20,000 paths, 1.5 MiB, takes 12 s to import and draw
+SECONDS_PER_BOARD: Final = 2
 JUDGED: Final = "judged"  # a folder of the stage: pictures drawn for the checks alone, never published
 MEDIA_TYPES: Final = {"svg": "image/svg+xml", "png": "image/png"}
 NATIVE_TYPE: Final = "application/vnd.vectorcraft+json"
@@ -79,8 +82,22 @@ class VectorAdapter(Adapter):
             if isinstance(wanted, Kit):
                 return self._kit(intent, context)
             return _recolour(wanted, intent, context)
+        except Late as late:
+            return self._late(intent, context, str(late))
         except Lost as lost:
             return Outcome.unknown(f"The engine's reply was lost: {lost}.")
+
+    def _late(self, intent: Intent, context: Context, reason: str) -> Outcome:
+        """Look at what an engine left that was stopped when its time was up: the same again would take as long."""
+        if self.reconcile(intent, context).executed is Executed.YES:
+            return Outcome.unknown(f"The engine's reply was lost: {reason}.")
+        return Outcome.failed(
+            CountermarkError(
+                "deadline_exceeded",
+                f"The engine was stopped: {reason}.",
+                next_action="Simplify the drawing, or run it again when the machine is less busy.",
+            )
+        )
 
     def _import(self, wanted: Import, intent: Intent, context: Context) -> Outcome:
         source = operation.input_of(intent.plan, operation.SOURCE)
@@ -98,7 +115,7 @@ class VectorAdapter(Adapter):
                 context.store.copy_to(ref.digest, stage, f"into{operation.SUFFIX}")
                 call |= {"into": f"into{operation.SUFFIX}", "into_sha256": ref.digest}
             _make_parent(stage, target)
-            with EngineRun(context, intent, self._seconds) as engine:
+            with EngineRun(context, intent, self._allowed(intent)) as engine:
                 made = engine.call("import_svg", call)["document"]
                 document = native.load(stage.read(target, cap=INPUT_CAP))
                 _judged(engine, stage, document)
@@ -112,14 +129,12 @@ class VectorAdapter(Adapter):
         with Root(context.stage) as stage:
             context.store.copy_to(ref.digest, stage, f"document{operation.SUFFIX}")
             stage.make_dir(folder)
-            with EngineRun(context, intent, self._seconds) as engine:
-                said = engine.call(
-                    "render_kit",
-                    {
-                        "document": f"document{operation.SUFFIX}",
-                        "sha256": ref.digest,
-                        "boards": [_board(board, f"{folder}/{board.id}") for board in planned],
-                    },
+            with EngineRun(context, intent, self._allowed(intent, len(planned))) as engine:
+                rows = _drawn(
+                    engine,
+                    f"document{operation.SUFFIX}",
+                    ref.digest,
+                    [_board(board, f"{folder}/{board.id}") for board in planned],
                 )
                 _judged(engine, stage, document)
             files = tuple(
@@ -130,9 +145,14 @@ class VectorAdapter(Adapter):
                     row["size"],
                     MEDIA_TYPES[row["format"]],
                 )
-                for row in said["outputs"]
+                for row in rows
             )
             return Outcome(files=files, facts=kit_facts(document))
+
+    def _allowed(self, intent: Intent, boards: int = 0) -> int:
+        """Return the seconds one run may take: more for a large input, and for many boards."""
+        size = int(intent.plan.payload.get("bytes", 0))
+        return self._seconds + (size >> 20) * SECONDS_PER_MIB + boards * SECONDS_PER_BOARD
 
     def reconcile(self, intent: Intent, context: Context) -> Finding:
         """Look whether all that the plan calls for stands in the stage; the engine writes files whole or not at all.
@@ -215,6 +235,15 @@ def _board(board: PlannedBoard, output: str) -> dict[str, Any]:
     }
 
 
+def _drawn(engine: EngineRun, document: str, sha256: str, boards: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Have boards drawn, as many in one call as it takes, and return the rows of all files."""
+    rows: list[dict[str, Any]] = []
+    for start in range(0, len(boards), MAX_BOARDS):
+        part = list(boards[start : start + MAX_BOARDS])
+        rows += engine.call("render_kit", {"document": document, "sha256": sha256, "boards": part})["outputs"]
+    return rows
+
+
 def _judged(engine: EngineRun, stage: Root, document: Document) -> None:
     """Draw the pictures that the originals are compared with, from the document as it is saved and opened again."""
     stage.make_dir(JUDGED)
@@ -223,8 +252,7 @@ def _judged(engine: EngineRun, stage: Root, document: Document) -> None:
     if boards:
         name = f"as-imported{operation.SUFFIX}"
         sha256 = stage.create(name, native.dump(shown))
-        drawn = [_board(board, f"{JUDGED}/{board.id}") for board in boards]
-        engine.call("render_kit", {"document": name, "sha256": sha256, "boards": drawn})
+        _drawn(engine, name, sha256, [_board(board, f"{JUDGED}/{board.id}") for board in boards])
 
 
 def _recolour(wanted: Bind | SetColour, intent: Intent, context: Context) -> Outcome:

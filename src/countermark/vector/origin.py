@@ -78,9 +78,8 @@ def undrawn(document: Document) -> list[dict[str, Any]]:
     ]
 
 
-def accepted(document: Document, names: Sequence[str]) -> tuple[list[Loss], list[Loss]]:
-    """Split the losses of a document into those that `names` cover and the rest; raise `loss_unknown`."""
-    found = losses(document)
+def accepted(found: Sequence[Loss], names: Sequence[str]) -> tuple[list[Loss], list[Loss]]:
+    """Split losses into those that `names` cover and the rest; raise `loss_unknown`."""
     rows = [{"code": one.code, "name": one.name, "loss": one} for one in found]
     covered, rest = report.accepted(rows, names)
     return [row["loss"] for row in covered], [row["loss"] for row in rest]

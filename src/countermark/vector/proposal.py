@@ -254,7 +254,9 @@ def _check_source(svg: bytes, source: str) -> None:
 
 
 def _check_losses(workspace: Workspace, document: Document, names: Sequence[str]) -> None:
-    origin.accepted(document, [name for name in names if name != PICTURE_LOSS])
+    wanted = [name for name in names if name != PICTURE_LOSS]
+    if wanted:
+        origin.accepted(origin.losses(document), wanted)
     gone = [one for one in origin.sources(document) if not workspace.store.has(one.sha256)]
     if gone and PICTURE_LOSS not in names:
         raise CountermarkError(

@@ -28,8 +28,12 @@ GRACE_SECONDS: Final = 2.0
 MODULE: Final = "countermark.vector.engine"
 
 
-class Lost(Exception):
+class Lost(Exception):  # noqa: N818 - it names what happened, and no caller of this package meets it
     """The reply to a submitted call was lost or could not be understood."""
+
+
+class Late(Lost):
+    """The time was up before the reply came, and nothing of the engine runs any more."""
 
 
 def runtime() -> RuntimeIdentity:
@@ -47,6 +51,7 @@ class EngineRun:
         if intent.deadline is not None:
             seconds = min(seconds, max((intent.deadline - context.clock.now_ms()) // 1000, 1))
         self._deadline = context.clock.monotonic() + seconds
+        self._seconds = seconds
         self._child: Child | None = None
         self._session: Session | None = None
         self.makers: dict[str, Engine] = {}
@@ -100,21 +105,29 @@ class EngineRun:
             raise AssertionError(message)
         return self._session
 
-    def _end(self) -> None:
-        if self._child is not None:
-            self._child.stop(GRACE_SECONDS)
-            self._child.close()
+    def _end(self) -> bool:
+        """Stop the child and let go of it; return whether it is certain that nothing of it runs any more."""
+        if self._child is None:
+            return True
+        stopped = self._child.stop(GRACE_SECONDS)
+        self._child.close()
+        return stopped.confirmed
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the child; an answer nobody waited for makes what it did unknown."""
+        """End the child; an answer nobody waited for makes what it did unknown, and one that is overdue is `Late`."""
+        overdue = self._context.clock.monotonic() >= self._deadline
+        gone = False
         try:
             if kind is None and self._running().finish(self._context.clock.monotonic() + GRACE_SECONDS):
                 message = "it said more than it was asked"
                 raise Lost(message)
         finally:
-            self._end()
+            gone = self._end()
+        if isinstance(error, Lost) and overdue and gone:
+            message = f"it took longer than {self._seconds} seconds"
+            raise Late(message) from error
 
 
 def _makers(said: Mapping[str, Any]) -> dict[str, Engine]:

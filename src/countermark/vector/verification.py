@@ -140,7 +140,7 @@ def of_kit(wanted: Kit, intent: Intent, outcome: Outcome, context: Context, stag
     before = operation.before(intent.plan)
     lost = origin.losses(document)
     picture = PICTURE_LOSS in wanted.accept_loss
-    covered, open_losses = origin.accepted(document, [n for n in wanted.accept_loss if n != PICTURE_LOSS])
+    covered, open_losses = origin.accepted(lost, [n for n in wanted.accept_loss if n != PICTURE_LOSS])
     excused = {board for one in covered for board in one.artboards}
     announced = {file.name: file.digest for file in outcome.files}
     named = [one.name for one in lost]
