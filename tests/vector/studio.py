@@ -20,6 +20,7 @@ from countermark.kernel.launch import Child
 from countermark.kernel.perform import Performed
 from countermark.kernel.workspace import HOME, Workspace
 from countermark.vector.adapter import VectorAdapter
+from countermark.vector.session import MODULE
 
 LIAR: Final = Path(__file__).with_name("liar.py")
 MARK: Final = (
@@ -51,10 +52,11 @@ class Understudy:
         cwd: Path | None = None,
         pass_fds: Sequence[int] = (),
     ) -> Child:
-        """Start one of the two."""
-        self.started += 1
-        if self.started <= self._times:
-            argv = [sys.executable, "-P", str(LIAR), self._lie, argv[-1]]
+        """Start one of the two; the judge's child is neither."""
+        if MODULE in argv:
+            self.started += 1
+            if self.started <= self._times:
+                argv = [sys.executable, "-P", str(LIAR), self._lie, argv[-1]]
         return self._runner.start(argv, liveness=liveness, env=env, cwd=cwd, pass_fds=pass_fds)
 
 

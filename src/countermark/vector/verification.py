@@ -7,6 +7,7 @@ and keeps what they saw together with the board it is about.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from countermark.kernel.adapter import Context, Intent, Outcome, StagedFile, Verification
@@ -16,6 +17,7 @@ from countermark.kernel.files import Root
 from countermark.kernel.place import shown
 from countermark.kernel.proof import Engine, Status, Verdict
 from countermark.kernel.publish import place
+from countermark.raster import apart
 from countermark.vector import brand, checks, identity, makers, operation, origin, recolour, reopening, swatch
 from countermark.vector import document as native
 from countermark.vector.artboard import artboard, artboards
@@ -64,7 +66,7 @@ def of_document(wanted: Operation, intent: Intent, outcome: Outcome, context: Co
     document = native.load(data)
     if isinstance(wanted, Import):
         known = _stored_originals(document, context)
-        seen += [row.verdict for row in _originals(document, known, stage, lambda _: False)]
+        seen += [row.verdict for row in _originals(document, known, stage, context, lambda _: False)]
     elif isinstance(wanted, Bind | SetColour):
         seen.append(_brand(wanted, intent, context, document))
     return Verification(tuple(seen))
@@ -101,9 +103,10 @@ def _brand(wanted: Bind | SetColour, intent: Intent, context: Context, after: Do
 
 
 def _originals(
-    document: Document, originals: Mapping[str, bytes], stage: Root, required: Callable[[int], bool]
+    document: Document, originals: Mapping[str, bytes], stage: Root, context: Context, required: Callable[[int], bool]
 ) -> Iterator[Seen]:
-    """Compare each artboard's picture of the document as imported with its original, seen by resvg."""
+    """Compare each artboard's picture of the document as imported with its original, seen by resvg in a child."""
+    render = partial(apart.render, context.launch, context.clock)
     for source in origin.sources(document):
         name = f"{JUDGED}/artboard-{source.artboard}.png"
         box = artboard(document, source.artboard).box
@@ -117,7 +120,11 @@ def _originals(
             makers.writer(),
         )
         found = checks.original(
-            originals.get(source.sha256), board, required=required(source.artboard), unstated=(box.width, box.height)
+            originals.get(source.sha256),
+            board,
+            required=required(source.artboard),
+            unstated=(box.width, box.height),
+            render=render,
         )
         yield Seen(f"{source.name}, artboard {source.artboard}", found)
 
@@ -154,6 +161,7 @@ def of_kit(wanted: Kit, intent: Intent, outcome: Outcome, context: Context, stag
         origin.as_imported(document),
         _stored_originals(document, context),
         stage,
+        context,
         lambda board: not picture and board not in excused,
     )
     previous = _previous(intent, context)
