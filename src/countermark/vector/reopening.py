@@ -28,6 +28,7 @@ def native_reopens(data: bytes, maker: Engine) -> Verdict:
         reasons.append(f"it is not one JSON value: {error}")
     else:
         reasons += _faults(file, measured)
+    measured["faults"] = len(reasons)
     return Verdict(
         check="native_reopens",
         status=Status.FAILED if reasons else Status.PASSED,
@@ -66,10 +67,12 @@ def _faults(file: Any, measured: dict[str, Any]) -> list[str]:
         faults.append("next_id is not above every object id")
     if not isinstance(boards, list) or not boards:
         return [*faults, "it has no artboard"]
+    if not all(isinstance(board, dict) and isinstance(board.get("rect"), dict) for board in boards):
+        return [*faults, "an artboard has no rectangle"]
     if len({board.get("id") for board in boards}) != len(boards):
         faults.append("an artboard id is used twice")
     for board in boards:
-        rect = board.get("rect", {})
+        rect = board["rect"]
         if not (rect.get("x1", 0) > rect.get("x0", 0) and rect.get("y1", 0) > rect.get("y0", 0)):
             faults.append(f"artboard {board.get('id')} has no size")
     return faults

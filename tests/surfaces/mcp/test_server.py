@@ -204,3 +204,11 @@ def test_a_board_comes_as_a_picture_and_a_kit_as_links(connect: Callable[..., As
     assert (space / "kit/receipt.json").exists()
     seen = ask("vector_read", board="artboard-1-full-colour-48")
     assert [one["type"] for one in seen.content] == ["text", "image"]
+
+
+def test_a_server_under_a_grant_cannot_stop_another_grants_task(connect: Callable[..., Ask]) -> None:
+    done = connect()("vector_import", name="m.svg", svg=SVG, idempotency_key="i", expected_revision="absent").structured
+    refused = connect("narrow")("task_cancel", task=done["task"])
+    assert isinstance(refused, ToolError)
+    assert refused.structured is not None
+    assert refused.structured["error"]["code"] == "permission_denied"

@@ -6,10 +6,11 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from countermark.kernel import cancel, task
+from countermark.kernel import cancel, grant, task
 from countermark.kernel.adapter import Adapter
 from countermark.kernel.errors import CountermarkError
-from countermark.kernel.tool import Link, Result, Tool, read_schema
+from countermark.kernel.ledger import Tx
+from countermark.kernel.tool import GRANT, Link, Result, Tool, read_schema
 from countermark.kernel.workspace import Workspace
 
 MOST_TOOLS: Final = 12
@@ -67,9 +68,23 @@ def _status(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
 
 
 def _cancel(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
+    acting = str(arguments.get("grant") or workspace.settings.grant)
+    workspace.ledger.read(lambda tx: _may_stop(tx, arguments["task"], acting))
     found = cancel.cancel(workspace, arguments["task"], arguments.get("reason", "asked by the client"))
     data = {"task": found.id, "state": found.state.value, "executed": found.executed.value}
     return Result(f"Task {found.id} is {found.state}; executed: {found.executed}.", data)
+
+
+def _may_stop(tx: Tx, task_id: str, acting: str) -> None:
+    """Raise `permission_denied` unless a task runs under the acting grant or one below it."""
+    owner = grant.load(tx, task.load(tx, task_id).grant)
+    if acting not in (owner.id, *owner.lineage):
+        raise CountermarkError(
+            "permission_denied",
+            f"Task {task_id} does not run under grant {acting} or one made from it.",
+            next_action="Stop it under its own grant, or ask the person: `countermark task cancel`.",
+            details={"task": task_id, "grant": acting},
+        )
 
 
 TASK_STATUS: Final = Tool(
@@ -85,6 +100,6 @@ TASK_CANCEL: Final = Tool(
     "task_cancel",
     "Stop a task",
     "Ask an unfinished task to stop. `cancelled` says that the stop is confirmed and whether the effect happened.",
-    read_schema({"task": _TASK, "reason": {"type": "string", "maxLength": 200}}, "task"),
+    read_schema({"task": _TASK, "reason": {"type": "string", "maxLength": 200}, "grant": GRANT}, "task"),
     _cancel,
 )
