@@ -208,7 +208,8 @@ def test_a_verdict_is_a_word_and_a_shape(status: Status) -> None:
         ((), "Nothing was checked."),
         (("passed",), "1 check passed."),
         (("passed", "passed"), "2 checks passed."),
-        (("passed", "failed", "unavailable"), "1 check of 3 failed."),
+        (("passed", "failed", "unavailable"), "1 check of 3 failed: Decodes (mark-16.png)."),
+        (("failed",) * 5, f"5 checks of 5 failed: {'; '.join(['Decodes (mark-16.png)'] * 3)} and 2 more."),
         (("passed", "unavailable"), "1 of 2 checks passed, 1 unavailable."),
         (("skipped", "unavailable"), "0 of 2 checks passed, 1 unavailable, 1 skipped."),
     ],
@@ -220,6 +221,19 @@ def test_the_headline_says_the_worst_first_and_counts_unavailable_apart(
     assert said in page.text
     if "failed" in statuses or "unavailable" in statuses:
         assert "2 checks passed." not in page.text
+
+
+def test_what_failed_stands_above_what_passed() -> None:
+    checks = (check("passed", "a.png"), check("skipped", "b.png"), check("passed", "c.png"), check("failed", "d.png"))
+    table = render(replace(record(), checked=checks)).decode().split("<tbody", 1)[1].split("</tbody>", 1)[0]
+    assert re.findall(r'"subject">(\w)\.png', table) == ["d", "b", "a", "c"]
+
+
+def test_an_option_of_a_command_is_never_broken_in_two() -> None:
+    asked = (Fact("Command", "countermark vector kit --accept-loss mask:1 --a"),)
+    page = render(replace(record(), asked=asked)).decode()
+    assert re.findall(r'<span class="option">([^<]*)</span>', page) == ["--accept-loss"]
+    assert ".option { white-space: nowrap; }" in page
 
 
 def test_whose_eyes_on_whose_work_is_counted() -> None:

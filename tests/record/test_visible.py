@@ -33,7 +33,7 @@ def test_what_is_visible_can_be_coded_printed_and_shown_again_unchanged(text: st
     assert all(c == "\n" or unicodedata.category(c)[0] in "LMNPS" or unicodedata.category(c) == "Zs" for c in shown)
 
 
-@hypothesis.given(st.text(st.sampled_from("#0123456789abcdefgsha:' \n")))
+@hypothesis.given(st.text(st.sampled_from("#0123456789abcdefgsha:' -\n")))
 def test_segments_put_together_are_the_text(text: str) -> None:
     assert "".join(segment.text for segment in segments(text)) == text
 
@@ -46,5 +46,18 @@ def test_a_colour_and_a_digest_are_found_and_look_alikes_are_not() -> None:
         Segment("digest", digest),
         Segment("plain", "."),
     )
-    for text in ("#1a6cff0", "#1a6cffx", "x#1a6cff", "&#123456;", "#12", "0a" * 19, "0a" * 65):
+    assert [one.kind for one in segments("kit --accept-loss mask:1")] == ["plain", "option", "plain"]
+    for text in (
+        "---leave",
+        "a--leave",
+        f"--{'x' * 40}",
+        "--Leave",
+        "#1a6cff0",
+        "#1a6cffx",
+        "x#1a6cff",
+        "&#123456;",
+        "#12",
+        "0a" * 19,
+        "0a" * 65,
+    ):
         assert [segment.kind for segment in segments(text)] == ["plain"]

@@ -26,6 +26,7 @@ _PNG: Final = b"\x89PNG\r\n\x1a\n"
 # A picture this small is judged pixel by pixel, so it is shown enlarged beside its true size.
 _SMALL: Final = 48
 _ENLARGED: Final = 96
+_NAMED: Final = 3
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -133,6 +134,7 @@ def render(record: Record) -> bytes:
         small=[board for board in boards if board.zoom > 1],
         tally=[(status, tally[status]) for status in STATUSES if tally[status]],
         headline=_headline(record),
+        checked=sorted(record.checked, key=lambda check: STATUSES.index(check.status)),
         observers=_observers(record),
         started=_utc(record.identity.started_ms),
         finished=_utc(record.identity.finished_ms),
@@ -194,7 +196,13 @@ def _headline(record: Record) -> str:
     if not total:
         return "Nothing was checked."
     if counts["failed"]:
-        return f"{_count(counts['failed'], 'check')} of {total} failed."
+        failed = [
+            f"{one.check} ({one.subject})" if one.subject else one.check
+            for one in record.checked
+            if one.status == "failed"
+        ]
+        more = f" and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
+        return f"{_count(counts['failed'], 'check')} of {total} failed: {'; '.join(failed[:_NAMED])}{more}."
     if counts["passed"] == total:
         return f"{_count(total, 'check')} passed."
     rest = ", ".join(f"{counts[status]} {status}" for status in ("unavailable", "skipped") if counts[status])

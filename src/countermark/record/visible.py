@@ -15,11 +15,12 @@ from typing import Final, NamedTuple
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn"})
 _COLOUR: Final = r"#[0-9a-fA-F]{6}(?![0-9a-zA-Z])"
 _DIGEST: Final = r"(?:sha256:)?[0-9a-f]{40,128}(?![0-9a-zA-Z])"
-_SPECIAL: Final = re.compile(rf"(?<![0-9a-zA-Z&])(?:(?P<colour>{_COLOUR})|(?P<digest>{_DIGEST}))")
+_OPTION: Final = r"(?<!-)--[a-z][a-z-]{1,30}(?![0-9a-zA-Z-])"
+_SPECIAL: Final = re.compile(rf"(?<![0-9a-zA-Z&])(?:(?P<colour>{_COLOUR})|(?P<digest>{_DIGEST})|(?P<option>{_OPTION}))")
 
 
 class Segment(NamedTuple):
-    """A stretch of text; `kind` is `plain`, `colour` (a six-digit hexadecimal colour) or `digest`."""
+    """A stretch of text; `kind` is `plain`, `colour` (six hexadecimal digits), `digest` or `option` (of a command)."""
 
     kind: str
     text: str
@@ -36,7 +37,7 @@ def visible(text: str) -> str:
 
 
 def segments(text: str) -> tuple[Segment, ...]:
-    """Split text at colours and digests, so that a page can show the first as a chip and shorten the second."""
+    """Split text at what a page shows its own way: a colour as a chip, a digest shortened, an option unbroken."""
     found: list[Segment] = []
     end = 0
     for match in _SPECIAL.finditer(text):

@@ -22,7 +22,7 @@ def made(desk: Desk, *arguments: str) -> dict[str, Any]:
 def test_the_default_grant_is_listed_with_what_it_allows(desk: Desk) -> None:
     out = desk("grant", "list").out
     assert out.splitlines()[0].split() == ["grant", "allows", "on", "limits", "accepted", "by", "state"]
-    assert "default   vector.write, scene.write  file:, scene:" in out
+    assert "default   vector.write, scene.write  every file, every scene" in out
 
 
 def test_a_grant_is_made_as_it_was_typed(desk: Desk) -> None:
@@ -101,6 +101,7 @@ def test_a_preset_yields_to_what_is_spelled_out(desk: Desk) -> None:
         ("--resource", "file:a b"),
         ("--limit", "attempts"),
         ("--limit", "attempts=-1"),
+        ("--limit", "attempt=3"),
         ("--expires", "tomorrow"),
         ("--expires", "2001-01-01"),
         ("--expires", "9999999d"),

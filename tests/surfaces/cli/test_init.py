@@ -23,7 +23,9 @@ def test_a_workspace_has_a_key_and_a_grant_for_reversible_writes_inside_it(tmp_p
     assert said.data["folder"] == str(tmp_path / "mybrand")
     assert (tmp_path / "mybrand" / ".countermark" / "keys").stat().st_mode & 0o077 == 0
     shown = program("init", "other", cwd=tmp_path).out
-    assert "grant  default allows vector.write, scene.write on file:, scene:, accepted by checks" in shown
+    assert (
+        "grant  default allows vector.write, scene.write on every file, every scene in it, accepted by checks" in shown
+    )
 
 
 def test_a_folder_with_files_in_it_becomes_a_workspace_and_keeps_them(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ def test_a_kit_of_this_workspace_is_signed_by_it(desk: Desk, kit: Path) -> None:
     said = desk("receipt", "verify", "kit/")
     assert said.status == 0
     assert "signed by this workspace" in said.out
+    assert "\nsigned with  " in said.out
     assert "2 files as signed, none changed, missing or extra" in said.out
     assert desk.json("receipt", "verify", str(kit)).data["files"] == ["a.txt", "sub/b.txt"]
 

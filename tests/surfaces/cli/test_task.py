@@ -51,7 +51,7 @@ def test_why_tells_who_allowed_it_what_was_seen_and_what_comes_next(desk: Desk) 
     assert f"Task {task} is completed. Asked: test.staged (test.staged) on doc.txt." in text
     order = [
         "Admitted under grant test",
-        "Made against doc.txt at absent",
+        "Made against doc.txt, not there yet",
         "1 passed, seen by scripted observer",
         "is at",
     ]

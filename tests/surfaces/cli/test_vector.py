@@ -75,12 +75,28 @@ def test_an_import_names_what_it_could_not_carry_over(brand: Here) -> None:
     assert "<text>" in said.out
     lost = brand("vector", "read", "--document", "text.vectorcraft", "--json").data["losses"]
     assert [one["element"] for one in lost] == ["text"]
-    refused = brand("vector", "kit", "--document", "text.vectorcraft", "--json")
+    command = f"countermark vector kit --document text.vectorcraft --accept-loss {lost[0]['name']}"
+    assert f"To export without them: `{command}`." in said.out
+    refused = brand("vector", "kit", "--document", "text", "--json")
     assert (refused.status, refused.error["code"]) == (1, "verification_failed")
+    assert f"nobody answers for it: {lost[0]['name']}. Nothing was published." in refused.error["message"]
+    assert f"answer for it: `{command}`." in refused.error["next"]
     accepted = brand("vector", "kit", "--document", "text.vectorcraft", "--accept-loss", lost[0]["name"], "--json")
     assert accepted.data["state"] == "review_ready"
     assert not (brand.folder / "kit").exists()
     assert f"countermark task accept {accepted.data['task']}" in accepted.data["next"]
+
+
+def test_what_waits_for_a_person_is_not_said_to_be_done_and_can_be_looked_at(brand: Here) -> None:
+    reviewed = brand("grant", "narrow", "default", "--acceptance", "person", "--json").data["id"]
+    said = brand("vector", "kit", "--grant", reviewed)
+    assert said.out.startswith("Not published yet: kit stays as it is until a person accepts this.\n")
+    (look,) = [line.split(None, 1)[1] for line in said.out.splitlines() if line.startswith("look ")]
+    assert Path(look).name == "index.html"
+    assert b"Checked by whom" in Path(look).read_bytes()
+    task = next(line.split()[1].rstrip(",") for line in said.out.splitlines() if line.startswith("task "))
+    assert f"look      {Path(look).parent}\n" in brand("task", "show", task).out
+    assert not (brand.folder / "kit").exists()
 
 
 def test_only_what_is_bound_follows_the_swatch_and_look_alikes_are_listed(brand: Here) -> None:
@@ -93,6 +109,13 @@ def test_only_what_is_bound_follows_the_swatch_and_look_alikes_are_listed(brand:
     listed = brand("vector", "swatch", "list", "--json").data
     assert [(one["name"], one["colour"]) for one in listed["swatches"]] == [("primary", "#0057ff")]
     assert {one["colour"] for one in listed["colours"]} == {"#1a6cff", "#ff0000"}
+
+
+def test_binding_what_is_bound_says_that_nothing_is_new(brand: Here) -> None:
+    bound(brand)
+    brand("vector", "swatch", "bind", "other", "#ff0000")
+    said = brand("vector", "swatch", "bind", "primary", "#1a6cff", "--leave", "b")
+    assert "primary is #1a6cff: nothing new bound." in said.out
 
 
 def test_boards_that_nothing_concerned_are_byte_equal_and_it_says_so(brand: Here) -> None:
@@ -123,6 +146,33 @@ def test_a_missing_output_comes_back_and_it_says_so(brand: Here) -> None:
     said = brand("vector", "kit")
     assert f"Missing files came back from the store: kit/{gone.name}." in said.out
     assert gone.read_bytes() == data
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)], ids=["kit", "dry run"])
+def test_a_kit_names_the_files_that_a_person_changed_and_leaves_them(brand: Here, more: tuple[str, ...]) -> None:
+    assert brand("vector", "kit").status == 0
+    bound(brand)
+    kit = brand.folder / "kit"
+    (kit / "artboard-1-full-colour-16.svg").write_text("<svg/>")
+    (kit / "artboard-1-full-colour-16.png").unlink()
+    (kit / "mine.txt").write_text("mine")
+    said = brand("vector", "kit", *more, "--json")
+    assert (said.status, said.error["code"]) == (5, "revision_conflict")
+    assert said.error["message"] == (
+        "kit/ is not as its last kit left it: changed artboard-1-full-colour-16.svg; "
+        "missing artboard-1-full-colour-16.png; added mine.txt. What is there stands; nothing was written."
+    )
+    assert "Move kit/ away and export again" in said.error["next"]
+    assert (kit / "mine.txt").read_text() == "mine"
+
+
+def test_a_document_that_is_there_already_can_be_joined(brand: Here) -> None:
+    (brand.folder / "small.svg").write_text(SMALL.format(more='<path id="d" d="M0 0h1v1z"/>'))
+    said = brand("vector", "import", "small.svg", "--json")
+    assert (said.status, said.error["code"]) == (5, "output_exists")
+    assert "`--into small.vectorcraft`" in said.error["next"]
+    assert brand("vector", "import", "small.svg", "--into", "small").status == 0
+    assert len(brand("vector", "read", "--document", "small", "--json").data["artboards"]) == 2
 
 
 def test_a_persons_change_stands(brand: Here) -> None:

@@ -16,7 +16,7 @@ from countermark.kernel.ledger import Tx
 from countermark.kernel.proof import AcceptanceRule
 from countermark.kernel.review import UNPROVEN
 from countermark.kernel.workspace import Workspace
-from countermark.surfaces.cli import decision, terms
+from countermark.surfaces.cli import decision, story, terms
 from countermark.surfaces.cli.call import Answer, Call, command
 from countermark.surfaces.cli.carry import carry
 from countermark.surfaces.cli.preset import PRESETS
@@ -61,7 +61,13 @@ def show(call: Call, grant_id: str) -> Answer:
 @click.option(
     "--effect", "effects", multiple=True, metavar="WORD", help="What may be done: `vector.write`. Repeatable."
 )
-@click.option("--resource", "resources", multiple=True, metavar="NAME", help="On what: `file:kit`. Repeatable.")
+@click.option(
+    "--resource",
+    "resources",
+    multiple=True,
+    metavar="NAME",
+    help="On what: `file:kit`, or `file:` for every file. Repeatable.",
+)
 @click.option("--limit", "limits", multiple=True, metavar="COUNTER=N", help="At the most: `attempts=3`. Repeatable.")
 @click.option("--expires", metavar="TIME", help="Until when: `30min`, `2h`, `7d`, or a date and time.")
 @click.option("--acceptance", type=_ACCEPTANCE, help="Who accepts results: the checks alone, or a person.")
@@ -249,7 +255,7 @@ def _row(one: Grant, now: int) -> tuple[str, ...]:
     return (
         one.id,
         _words(one.terms.effects),
-        _words(one.terms.resources),
+        story.reach(one.terms.resources),
         _limits(one) or "none",
         one.terms.acceptance,
         state,
@@ -260,7 +266,7 @@ def _said(one: Grant, now: int) -> list[str]:
     return pairs(
         ("grant", one.id),
         ("allows", _words(one.terms.effects)),
-        ("on", _words(one.terms.resources)),
+        ("on", story.reach(one.terms.resources)),
         ("limits", _limits(one) or "none"),
         ("accepted by", one.terms.acceptance),
         ("parent", one.parent or ""),

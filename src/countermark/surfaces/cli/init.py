@@ -10,6 +10,7 @@ import click
 from countermark.kernel import config, grant
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.workspace import Workspace
+from countermark.surfaces.cli import story
 from countermark.surfaces.cli.call import Answer, Call, command
 from countermark.surfaces.cli.terminal import one_line, pairs, short
 
@@ -38,7 +39,7 @@ def init(call: Call, folder: str, name: str) -> Answer:
         keyid = workspace.keys.current_id()
         made = workspace.path
         identity = workspace.id
-    allowed = f"{', '.join(default.terms.effects)} on {', '.join(default.terms.resources)}"
+    allowed = f"{', '.join(default.terms.effects)} on {story.reach(default.terms.resources)} in it"
     data = {"folder": str(made), "workspace": identity, "keyid": keyid, "grant": default.wire()}
     lines = [
         f"Made a workspace in {one_line(str(made))}.",

@@ -124,7 +124,7 @@ def _verified(found: Verification) -> list[str]:
     lines = pairs(
         ("result", found.sentence),
         ("files", looked),
-        ("key", short(facts.signer.keyid)),
+        ("signed with", short(facts.signer.keyid)),
         ("task", f"{facts.task_id}, {facts.state}{': ' + facts.code if facts.code else ''}"),
         ("finished", clock_time(facts.times.finished)),
     )

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from countermark.kernel.canon import ABSENT
 from countermark.kernel.ledger import Event
-from countermark.kernel.proof import Verdict
+from countermark.kernel.proof import Status, Verdict
 from countermark.kernel.state import State
 from countermark.kernel.task import Task
 from countermark.surfaces.cli.terminal import count, one_line, short, span
@@ -15,6 +16,7 @@ from countermark.surfaces.cli.terminal import count, one_line, short, span
 Body = Mapping[str, Any]
 
 FILE: Final = "file:"
+PASSED: Final = Status.PASSED.value
 _FINDINGS: Final = {
     "yes": "the effect did happen",
     "no": "the effect did not happen",
@@ -33,6 +35,14 @@ def place(resource: str) -> str:
     return one_line(resource.removeprefix(FILE))
 
 
+def reach(resources: Sequence[str]) -> str:
+    """Return what a grant reaches: `every file` for all of a kind, a name as it is typed."""
+    return ", ".join(
+        "everything" if not name else f"every {name[:-1]}" if name.endswith(":") else one_line(name)
+        for name in resources
+    )
+
+
 def _admitted(body: Body) -> str:
     chain = list(body["grant"])
     under = f"grant {chain[0]}" + (f" (below {', '.join(chain[1:])})" if chain[1:] else "")
@@ -42,7 +52,10 @@ def _admitted(body: Body) -> str:
 
 
 def _against(body: Body) -> str:
-    standing = [f"{place(name)} at {short(revision)}" for name, revision in sorted(body.get("expected", {}).items())]
+    standing = [
+        f"{place(name)}, not there yet" if revision == ABSENT else f"{place(name)} at {short(revision)}"
+        for name, revision in sorted(body.get("expected", {}).items())
+    ]
     return f"Made against {', '.join(standing)}." if standing else "It names no revision."
 
 
@@ -83,9 +96,10 @@ def _verified(body: Body) -> str:
 
 
 def amounts(uses: Mapping[str, int]) -> str:
-    """Return what was used, by counter: `1 attempt, 200 bytes`."""
+    """Return what was used, by counter: `1 attempt, 12,000 bytes`."""
     return ", ".join(
-        f"{amount} {counter.removesuffix('s') if amount == 1 else counter}" for counter, amount in sorted(uses.items())
+        f"{amount:,} {counter.removesuffix('s') if amount == 1 else counter}"
+        for counter, amount in sorted(uses.items())
     )
 
 
@@ -99,13 +113,18 @@ def checks(verdicts: Sequence[Verdict], *, makers: bool = False) -> list[tuple[s
 
 
 def seen(body: Body) -> str:
-    """Return how many checks came out how, who looked, and what was left unchecked; empty without checks."""
+    """Return how many checks came out how, which did not pass, who looked, and what was left; empty without checks."""
     verdicts = body.get("verdicts") or ()
     if not verdicts:
         return ""
-    counted = Counter(verdict["status"] for verdict in verdicts)
+    named: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        named.setdefault(verdict["status"], []).append(verdict["check"])
     observers = sorted({verdict["observer"]["label"] for verdict in verdicts})
-    said = ", ".join(f"{number} {status}" for status, number in sorted(counted.items()))
+    said = ", ".join(
+        f"{len(names)} {status}" + ("" if status == PASSED else f" ({', '.join(dict.fromkeys(names))})")
+        for status, names in sorted(named.items())
+    )
     gaps = body.get("notChecked") or ()
     left = f" Not checked: {', '.join(gap['what'] for gap in gaps)}." if gaps else ""
     return f"{said}, seen by {', '.join(observers)}.{left}"
@@ -136,9 +155,7 @@ def _refused(body: Body) -> str:
 def _granted(body: Body) -> str:
     effects = ", ".join(word or "everything" for word in body["effects"])
     by = f", by {body['by']}" if "by" in body else ""
-    return (
-        f"Grant {body['grant']} was made: {effects} on {', '.join(n or 'everything' for n in body['resources'])}{by}."
-    )
+    return f"Grant {body['grant']} was made: {effects} on {reach(body['resources'])}{by}."
 
 
 _SENTENCES: Final[Mapping[str, Callable[[Body], str]]] = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from countermark.kernel import runner, task
+from countermark.kernel import publish, runner, task
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.ledger import Event
 from countermark.kernel.proof import Verdict
@@ -40,6 +40,7 @@ def show(call: Call, task_id: str) -> Answer:
     with call.open() as workspace:
         found, events = load(workspace, task_id)
         stale = is_stale(workspace, found)
+        look = staged(workspace, found) if found.state is State.REVIEW_READY else ""
     verdicts, gaps, evidence = _evidence(events)
     following = story.next_step(found, events, stale=stale)
     data = {
@@ -67,6 +68,7 @@ def show(call: Call, task_id: str) -> Answer:
         ("begun", clock_time(found.created_at)),
         ("ended", clock_time(found.ended_at) if found.ended_at is not None else ""),
         ("evidence", short(evidence)),
+        ("look", look),
     )
     checks = columns(story.checks(verdicts))
     lines += ["", "checks", *(f"  {line}" for line in checks)] if checks else []
@@ -123,6 +125,17 @@ def load(workspace: Workspace, task_id: str) -> tuple[Task, list[Event]]:
     """Return a task and its events; raise `not_found`."""
     found = workspace.ledger.read(lambda tx: task.load(tx, task_id))
     return found, workspace.ledger.events(task=task_id, limit=100_000)
+
+
+def staged(workspace: Workspace, found: Task, page: str = "") -> str:
+    """Return where the result of a task that waits can be looked at, with the page in it if it has one."""
+    stage = publish.stage_of(found.id, found.epoch)
+    for name in found.plan.resources:
+        path = f"{stage}/{publish.place(name)}" if name.startswith(publish.FILE) else stage
+        inside = f"{path}/{page}"
+        if workspace.files.exists(path):
+            return str(workspace.path / (inside if page and workspace.files.exists(inside) else path))
+    return ""
 
 
 def is_stale(workspace: Workspace, found: Task) -> bool:

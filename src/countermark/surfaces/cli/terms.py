@@ -16,6 +16,9 @@ _RESOURCE: Final = re.compile(r"[a-z][a-z0-9_.+-]*:\S*")
 _LIMIT: Final = re.compile(r"([a-z][a-z0-9_.]*)=([0-9]{1,15})")
 _LENGTH: Final = re.compile(r"([0-9]{1,6})(s|m|min|h|d)")
 _LONGEST_NAME: Final = 100
+COUNTERS: Final = ("attempts", "bytes", "seconds")
+"""What every task is charged for; a limit on anything else would hold nobody back."""
+
 _SECONDS: Final = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
 
 
@@ -65,6 +68,11 @@ def _limits(pairs: Sequence[str]) -> Mapping[str, int]:
         match = _LIMIT.fullmatch(pair)
         if match is None or match[1] in found:
             raise _wrong(f"{pair!r} is no limit.", "Write each counter once: `attempts=3`, `bytes=1000000`.")
+        if match[1] not in COUNTERS:
+            raise _wrong(
+                f"No task is charged for {match[1]!r}: a limit on it would limit nothing.",
+                f"Limit one of these: {', '.join(COUNTERS)}.",
+            )
         found[match[1]] = int(match[2])
     return found
 

@@ -14,23 +14,30 @@ from countermark.kernel.perform import Performed
 from countermark.kernel.state import State
 from countermark.kernel.tool import task_data
 from countermark.kernel.workspace import Workspace
-from countermark.surfaces.cli import story
+from countermark.surfaces.cli import listing, obstacle, story
 from countermark.surfaces.cli.call import Answer, Call, command
 from countermark.surfaces.cli.carry import carry
+from countermark.surfaces.cli.task import staged
 from countermark.surfaces.cli.terminal import columns, count, pairs, short
-from countermark.vector import proposal, recolour, swatch, tools
+from countermark.vector import operation, proposal, recolour, swatch, tools
 from countermark.vector.colour import from_css, hex_of
-from countermark.vector.kit import boards_for
+from countermark.vector.kit import PAGE, boards_for
 from countermark.vector.proposal import Open, Proposal
 
 Facts = dict[str, Any]
 Made = tuple[Performed, Facts]
 Rows = Sequence[dict[str, Any]]
 
-SHOWN: Final = 12
-"""Rows of a list that people see; `--json` has all of them."""
 
-_document = click.option("--document", metavar="NAME", help="The document; left out: the only one there is.")
+def _whole_name(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """Take a document's name with its ending or without."""
+    del context, option
+    return value if value is None or value.endswith(operation.SUFFIX) else value + operation.SUFFIX
+
+
+_document = click.option(
+    "--document", metavar="NAME", callback=_whole_name, help="The document; left out: the only one there is."
+)
 
 
 def _writing(function: Callable[..., Answer]) -> Callable[..., Answer]:
@@ -46,8 +53,15 @@ def _writing(function: Callable[..., Answer]) -> Callable[..., Answer]:
 
 @command(example="vector import logo.svg", dry_run=True)
 @click.argument("file")
-@click.option("--document", metavar="NAME", help="What the document is called; left out: as the file.")
-@click.option("--into", metavar="NAME", help="A document that gets the drawing as one more artboard instead.")
+@click.option(
+    "--document", metavar="NAME", callback=_whole_name, help="What the new document is called; left out: as the file."
+)
+@click.option(
+    "--into",
+    metavar="NAME",
+    callback=_whole_name,
+    help="Make no new document: add the drawing to this one, on an artboard of its own.",
+)
 @_writing
 def import_svg(
     call: Call,
@@ -70,11 +84,14 @@ def import_svg(
         if call.dry_run:
             return _would(workspace, proposal.propose_import(workspace, data, source, **more), acting, {}, [])
         more |= {"revision": revision, "key": key}
-        made = carry(workspace, lambda: tools.import_svg(workspace, data, source, grant=acting, **more))
-        losses = made[1].get("losses", [])
-        rows = [(one["name"], f"<{one['element']}>", one["path"], one["reason"]) for one in losses]
+        with obstacle.to_an_import():
+            made = carry(workspace, lambda: tools.import_svg(workspace, data, source, grant=acting, **more))
         total = made[1].get("lossesTotal", 0)
-        lines = _list(f"not carried over ({total})", rows) if total else ["", "Everything in it was carried over."]
+        lines = ["", "Everything in it was carried over."]
+        if total:
+            lines = listing.losses(f"not carried over ({total})", made[1]["losses"])
+            name = publish.place(_task(workspace, made).plan.resources[0])
+            lines += [f"  To export without them: {obstacle.answering(workspace, made[1]['losses'], name)}."]
         joined = "into" if into else "as"
         return _answer(workspace, made, f"Imported {source} {joined} {{place}}.", lines)
 
@@ -87,14 +104,17 @@ def read(call: Call, document: str | None) -> Answer:
         found = tools.read(workspace, document)
     data = found.data
     boards = [(str(one["id"]), one["name"], f"{one['width']:g} x {one['height']:g}") for one in data["artboards"]]
-    losses = [(one["name"], f"<{one['element']}>", one["path"], one["reason"]) for one in data["losses"]]
     lines = pairs(
         ("document", data["document"]),
         ("title", data["title"]),
         ("revision", short(data["revision"])),
         ("objects", str(data["objects"])),
     )
-    lines += [*_list("artboards", boards), *_swatches(data), *_list("not carried over", losses)]
+    lines += [
+        *listing.titled("artboards", boards),
+        *listing.swatches(data),
+        *listing.losses("not carried over", data["losses"]),
+    ]
     return Answer(data, lines)
 
 
@@ -129,7 +149,7 @@ def bind(  # noqa: PLR0913 - what the call takes
             wanted = proposal.propose_bind(workspace, name, colour, document=document, only=chosen, leave=left)
             limits = {"only": set(chosen) if chosen else None, "leave": set(left)}
             report = recolour.bind(opened.document, name, colour, **limits)[1].as_json()  # type: ignore[arg-type]
-            return _would(workspace, wanted, acting, {"report": report}, _report(report, "bound"))
+            return _would(workspace, wanted, acting, {"report": report}, listing.report(report, "bound"))
         made = carry(
             workspace,
             lambda: tools.bind(
@@ -145,8 +165,9 @@ def bind(  # noqa: PLR0913 - what the call takes
             ),
         )
         report = made[1].get("report", {})
-        said = f"{name} is {report.get('colour', colour)}: {count(len(report.get('changed', ())), 'colour')} bound."
-        return _answer(workspace, made, said, _report(report, "bound"))
+        bound = count(len(report["changed"]), "colour") if report.get("changed") else "nothing new"
+        said = f"{name} is {report.get('colour', colour)}: {bound} bound."
+        return _answer(workspace, made, said, listing.report(report, "bound"))
 
 
 @command(example="vector swatch set primary '#0057ff'", dry_run=True)
@@ -173,7 +194,7 @@ def set_colour(
         if call.dry_run:
             wanted = proposal.propose_colour(workspace, name, colour, document=document)
             report = recolour.set_colour(Open(workspace, document).document, name, colour)[1].as_json()
-            return _would(workspace, wanted, acting, {"report": report}, _report(report, "changed"))
+            return _would(workspace, wanted, acting, {"report": report}, listing.report(report, "changed"))
         made = carry(
             workspace,
             lambda: tools.set_colour(
@@ -182,7 +203,7 @@ def set_colour(
         )
         report = made[1].get("report", {})
         said = f"{name} is {report.get('colour', colour)}: {count(len(report.get('changed', ())), 'colour')} changed."
-        return _answer(workspace, made, said, _report(report, "changed"))
+        return _answer(workspace, made, said, listing.report(report, "changed"))
 
 
 @command(example="vector swatch list")
@@ -191,7 +212,7 @@ def list_swatches(call: Call, document: str | None) -> Answer:
     """List swatches, what is bound to them, and colours that are not bound."""
     with call.open() as workspace:
         data = tools.read(workspace, document).data
-    lines = _swatches(data)[1:] or ["No swatches, and no colours."]
+    lines = listing.swatches(data)[1:] or ["No swatches, and no colours."]
     return Answer({name: data[name] for name in ("document", "revision", "swatches", "colours")}, lines)
 
 
@@ -224,16 +245,20 @@ def kit(
         acting = grant_id or workspace.settings.grant
         common: dict[str, Any] = {"document": document, "folder": folder, "accept_loss": accept_loss}
         common["revision"] = revision
-        if call.dry_run:
-            wanted = proposal.propose_kit(workspace, **common)
-            boards = [(one.id, _formats(one.files)) for one in boards_for(Open(workspace, document).document)]
-            return _would(workspace, wanted, acting, {"boards": [name for name, _ in boards]}, _list("boards", boards))
-        made = carry(workspace, lambda: tools.export(workspace, grant=acting, key=key, **common))
+        with obstacle.to_a_kit(workspace, document, folder, accept_loss, named=revision is not None):
+            if call.dry_run:
+                wanted = proposal.propose_kit(workspace, **common)
+                boards = [
+                    (one.id, listing.formats(one.files)) for one in boards_for(Open(workspace, document).document)
+                ]
+                rows = listing.titled("boards", boards)
+                return _would(workspace, wanted, acting, {"boards": [name for name, _ in boards]}, rows)
+            made = carry(workspace, lambda: tools.export(workspace, grant=acting, key=key, **common))
         boards_made: Rows = made[1]["boards"]
         counted = {status: sum(one["status"] == status for one in boards_made) for status in _STATUSES}
         said = ", ".join(f"{number} {status}" for status, number in counted.items() if number)
-        rows = [(one["id"], one["status"], _formats(one["files"])) for one in boards_made]
-        lines = ["", "boards", *(f"  {line}" for line in columns(rows))]
+        states = [(one["id"], one["status"], listing.formats(one["files"])) for one in boards_made]
+        lines = ["", "boards", *(f"  {line}" for line in columns(states))]
         verify = f"countermark receipt verify {made[1]['folder']}/"
         return _answer(workspace, made, f"{count(len(boards_made), 'board')} in {{place}}/: {said}.", lines, verify)
 
@@ -244,10 +269,11 @@ _STATUSES: Final = ("new", "changed", "byte-equal")
 def _answer(workspace: Workspace, made: Made, said: str, lines: Sequence[str], following: str = "") -> Answer:
     """Tell what a write did: the sentence, what belongs to it, its checks, and its receipt."""
     done, facts = made
-    found = workspace.ledger.read(lambda tx: task.load(tx, done.task))
+    found = _task(workspace, made)
     events = workspace.ledger.events(task=done.task)
     place = story.place(found.plan.resources[0])
     waits = done.state is State.REVIEW_READY
+    before = [f"Not published yet: {place} stays as it is until a person accepts this.", ""] if waits else []
     first = said.replace("{place}", place)
     if done.repeated:
         back = f" Missing files came back from the store: {', '.join(done.restored)}." if done.restored else ""
@@ -266,10 +292,15 @@ def _answer(workspace: Workspace, made: Made, said: str, lines: Sequence[str], f
         ("checked", "" if done.repeated else seen),
         ("allowed by", "" if done.repeated else f"grant {found.grant}"),
         ("task", f"{done.task}, {found.state}{': it waits for a person' if waits else ''}"),
+        ("look", staged(workspace, found, PAGE) if waits else ""),
         ("next", str(data["next"]) if waits else ""),
         ("receipt", "" if waits else following or f"countermark receipt show {done.task}"),
     )
-    return Answer(data, [first, *lines, "", *after])
+    return Answer(data, [*before, first, *lines, "", *after])
+
+
+def _task(workspace: Workspace, made: Made) -> task.Task:
+    return workspace.ledger.read(lambda tx: task.load(tx, made[0].task))
 
 
 def _would(workspace: Workspace, wanted: Proposal, acting: str, facts: Facts, lines: Sequence[str]) -> Answer:
@@ -283,21 +314,6 @@ def _would(workspace: Workspace, wanted: Proposal, acting: str, facts: Facts, li
     on = ", ".join(map(story.place, plan.resources))
     data = {"operation": plan.operation, "resources": list(plan.resources), "revision": wanted.revision, **facts}
     return Answer(data, [f"Would do {plan.operation} on {on} under grant {acting}; nothing was done.", *lines])
-
-
-def _formats(files: Sequence[str]) -> str:
-    return ", ".join(name.rpartition(".")[2] for name in files)
-
-
-def _report(report: Facts, title: str) -> list[str]:
-    if not report:
-        return []
-    alike = _list("look alike, not bound, untouched", _uses(report["lookalikes"]))
-    return [*_list(title, _uses(report["changed"])), *alike]
-
-
-def _uses(uses: Rows) -> list[tuple[str, ...]]:
-    return [(f"#{one['object_id']}", str(one["name"]), str(one["place"]), str(one["colour"])) for one in uses]
 
 
 def _objects(opened: Open, said: Sequence[str], colour: str) -> list[int]:
@@ -326,23 +342,3 @@ def _objects(opened: Open, said: Sequence[str], colour: str) -> list[int]:
                 details={"object": word},
             )
     return found
-
-
-def _swatches(data: Facts) -> list[str]:
-    bound = [
-        (one["name"], str(one["colour"]), count(len(one["consumers"]), "colour") + " bound") for one in data["swatches"]
-    ]
-    free = [
-        (one["colour"] if first else "", f"#{use['object']}", use["name"], use["place"])
-        for one in data["colours"]
-        for first, use in zip((True, *[False] * len(one["objects"])), one["objects"], strict=False)
-    ]
-    return [*_list("swatches", bound), *_list("colours that are not bound", free)]
-
-
-def _list(title: str, rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return an indented list under a title, its first rows only; nothing for an empty one."""
-    if not rows:
-        return []
-    more = [f"  and {len(rows) - SHOWN} more: see --json"] if len(rows) > SHOWN else []
-    return ["", title, *(f"  {line}" for line in columns(rows[:SHOWN])), *more]
