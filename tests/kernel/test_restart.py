@@ -310,6 +310,13 @@ class TestProof:
         assert trial.note(trial.victims.resume(paused.pid)).code == 0
         assert (trial.space / "doc.txt").read_text() == "new"
 
+    def test_what_has_ended_is_not_taken_over(self, bench: Bench) -> None:
+        done = bench.perform(key="k")
+        before = done.receipt()
+        with pytest.raises(CountermarkError, match="stale_epoch"):
+            restart.take(bench.space, newest(bench.space))
+        assert bench.space.receipts.render(done.task) == before
+
     def test_a_runner_of_another_host_is_never_proven_gone(self, bench: Bench) -> None:
         bench.adapter.script["k"] = ["nothing"]
         bench.adapter.breaks["reconcile"] = "refuse"

@@ -58,7 +58,7 @@ def take(workspace: Workspace, found: Task) -> Task:
 
     def transition(tx: Tx) -> int:
         now = task.load(tx, found.id)
-        if (now.epoch, now.state, now.runner) != (found.epoch, found.state, found.runner):
+        if now.ended or (now.epoch, now.state, now.runner) != (found.epoch, found.state, found.runner):
             raise fence.stale(found.id)
         names = [name for name in found.plan.resources if _holds(tx, name, found.id)]
         epoch = fence.renew(tx, found.id, names, found.epoch)
