@@ -7,13 +7,13 @@ runs. So no program runs that the ledger does not know.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
 import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -270,7 +270,8 @@ class ProcessChild:
         self._stdin = self._stdout = None
         if self._pidfd is not None:
             os.close(self._pidfd)
-        self._popen.poll()
+        with suppress(subprocess.TimeoutExpired):  # it was killed: what is left to wait for is the system's doing
+            self._popen.wait(_CLOSE_SECONDS)
 
     def __enter__(self) -> Self:
         """Own the child for the length of a block."""
@@ -399,7 +400,7 @@ def _gone_after(identity: Identity, number: signal.Signals, seconds: float) -> b
 
 def _signal_groups(rows: tuple[Row, ...], number: signal.Signals) -> None:
     for leader in {row.pgid for row in rows}:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
+        with suppress(ProcessLookupError, PermissionError):
             os.killpg(leader, number)
 
 
