@@ -138,7 +138,6 @@ DEFECTS: list[tuple[type[ScriptedAdapter], type[AdapterContract], Callable[[Adap
 ]
 
 
-@pytest.mark.promise("kernel.contract.finds-defects")
 @pytest.mark.parametrize(("defective", "suite", "case"), DEFECTS, ids=[one[0].__name__ for one in DEFECTS])
 def test_a_defective_adapter_is_found_out(
     defective: type[ScriptedAdapter], suite: type[AdapterContract], case: Callable[[AdapterContract], None]
