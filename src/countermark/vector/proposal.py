@@ -7,6 +7,7 @@ is exactly what was read here, or it is refused.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -129,26 +130,34 @@ def propose_bind(
     document: str | None = None,
     only: Sequence[int] | None = None,
     leave: Sequence[int] = (),
+    anew: bool = False,
 ) -> Proposal:
-    """Propose to bind a colour to a swatch: all objects that have it, `only` some, or all but `leave`."""
+    """Propose to bind a colour to a swatch: all objects that have it, `only` some, or all but `leave`.
+
+    The last change said again is proposed as the same plan, unless `anew`: then it is a plan on what is there now.
+    """
     payload: dict[str, Any] = {"swatch": name, "colour": colour, "leave": list(leave)}
     if only is not None:
         payload["only"] = list(only)
-    return _propose_change(workspace, "swatch.bind", payload, document)
+    return _propose_change(workspace, "swatch.bind", payload, document, anew=anew)
 
 
-def propose_colour(workspace: Workspace, name: str, colour: str, *, document: str | None = None) -> Proposal:
-    """Propose to give a swatch another colour."""
-    return _propose_change(workspace, "swatch.set", {"swatch": name, "colour": colour}, document)
+def propose_colour(
+    workspace: Workspace, name: str, colour: str, *, document: str | None = None, anew: bool = False
+) -> Proposal:
+    """Propose to give a swatch another colour; `anew` as in `propose_bind`."""
+    return _propose_change(workspace, "swatch.set", {"swatch": name, "colour": colour}, document, anew=anew)
 
 
-def _propose_change(workspace: Workspace, word: str, payload: dict[str, Any], name: str | None) -> Proposal:
+def _propose_change(
+    workspace: Workspace, word: str, payload: dict[str, Any], name: str | None, *, anew: bool
+) -> Proposal:
     opened = Open(workspace, name)
     resource = publish.FILE + opened.name
     whole = {**payload, "bytes": len(opened.data) * 2 + _SLACK}
     plan = Plan("vector", operation.EFFECT, word, (resource,), whole, (opened.ref(workspace),))
     last = last_task(workspace, resource)
-    if last is not None and last.plan.operation == word and last.plan.payload.keys() == whole.keys():
+    if not anew and last is not None and last.plan.operation == word and last.plan.payload.keys() == whole.keys():
         # The same change said again, and the document stands as it left it: that is a repeat, with the first one's key.
         same = all(last.plan.payload[member] == whole[member] for member in payload)
         if same and _stands(workspace, resource, opened.revision):
@@ -163,8 +172,9 @@ def propose_kit(
     folder: str = KIT,
     accept_loss: Sequence[str] = (),
     revision: str | None = None,
+    anew: bool = False,
 ) -> Proposal:
-    """Propose to export the kit of a document into a folder.
+    """Propose to export the kit of a document into a folder; `anew` as in `propose_bind`.
 
     Without `revision` the kit is written against what was last published there: a file that a person changed or added
     since is a `revision_conflict`, never overwritten. Raises `loss_unknown` for a loss that the document does not have,
@@ -179,17 +189,50 @@ def propose_kit(
     sides = [board.side for board in boards_for(opened.document)]
     payload = {
         "document": opened.name,
-        "command": " ".join(["countermark vector kit", *(f"--accept-loss {name}" for name in accept_loss)]),
+        "command": _command(opened.name, folder, accept_loss),
         "acceptLoss": list(accept_loss),
         "bytes": sum(side * side * 4 + len(opened.data) * 2 for side in sides) + _SLACK,
     }
     plan = Plan("vector", operation.EFFECT, KIT, (resource,), payload, (ref, *_context(workspace, opened, last)))
-    if last is not None and dict(last.plan.payload) == payload and ref in last.plan.inputs:
+    if not anew and last is not None and dict(last.plan.payload) == payload and ref in last.plan.inputs:
         plan = last.plan
     if revision is None:
         known = workspace.ledger.read(lambda tx: fence.load(tx, resource))
         revision = known.revision if known is not None and workspace.files.exists(folder) else ABSENT
     return Proposal(plan, revision)
+
+
+def _command(document: str, folder: str, accept_loss: Sequence[str]) -> str:
+    """Return the command line that asks for this kit; names come from documents, so they are quoted."""
+    words = ["countermark", "vector", "kit", "--document", document]
+    words += ["--folder", folder] if folder != KIT else []
+    return shlex.join([*words, *(word for name in accept_loss for word in ("--accept-loss", name))])
+
+
+def repeated(workspace: Workspace, wanted: Proposal, key: str, revision: str | None) -> Proposal:
+    """Return the plan that a key was used for, when this is the same request again.
+
+    A change moves the document it was made on, so its retry reads another one: what the plan itself changed does not
+    make it another request. A `revision` that the caller names has to be the one it named the first time.
+    """
+
+    def question(tx: Tx) -> task.Task | None:
+        row = tx.one("SELECT id FROM tasks WHERE key = ? ORDER BY rowid DESC LIMIT 1", (key,))
+        return task.load(tx, row[0]) if row else None
+
+    found = workspace.ledger.read(question)
+    if found is None or _asked(found.plan) != _asked(wanted.plan):
+        return wanted
+    if revision is not None and revision != found.expected.get(wanted.plan.resources[0]):
+        return wanted
+    return Proposal(found.plan, wanted.revision)
+
+
+def _asked(plan: Plan) -> tuple[Any, ...]:
+    """Return what makes two plans the same request: the operation, its arguments, and the inputs it does not change."""
+    kept = {operation.SOURCE, operation.DOCUMENT} if plan.operation == KIT else {operation.SOURCE}
+    arguments = {name: value for name, value in plan.payload.items() if name != "bytes"}
+    return plan.operation, plan.resources, arguments, [ref for ref in plan.inputs if ref.name in kept]
 
 
 def _context(workspace: Workspace, opened: Open, last: task.Task | None) -> list[InputRef]:

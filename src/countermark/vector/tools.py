@@ -40,6 +40,7 @@ from countermark.vector.proposal import (
     propose_import,
     propose_kit,
     published,
+    repeated,
 )
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def bind(  # noqa: PLR0913 - each is an option of the one call
     key: str | None = None,
 ) -> tuple[Performed, dict[str, Any]]:
     """Bind a colour to a swatch; return the task and the brand report."""
-    wanted = propose_bind(workspace, name, colour, document=document, only=only, leave=leave)
+    wanted = propose_bind(workspace, name, colour, document=document, only=only, leave=leave, anew=key is not None)
     return _perform(workspace, wanted, grant, key, revision)
 
 
@@ -128,7 +129,8 @@ def set_colour(
     key: str | None = None,
 ) -> tuple[Performed, dict[str, Any]]:
     """Give a swatch another colour; return the task and the brand report."""
-    return _perform(workspace, propose_colour(workspace, name, colour, document=document), grant, key, revision)
+    wanted = propose_colour(workspace, name, colour, document=document, anew=key is not None)
+    return _perform(workspace, wanted, grant, key, revision)
 
 
 def export(
@@ -142,7 +144,14 @@ def export(
     key: str | None = None,
 ) -> tuple[Performed, dict[str, Any]]:
     """Export the kit of a document into a folder; return the task and which boards changed (see `propose_kit`)."""
-    wanted = propose_kit(workspace, document=document, folder=folder, accept_loss=accept_loss, revision=revision)
+    wanted = propose_kit(
+        workspace,
+        document=document,
+        folder=folder,
+        accept_loss=accept_loss,
+        revision=revision,
+        anew=key is not None,
+    )
     done, said = _perform(workspace, wanted, grant, key)
     return done, _kit_facts(workspace, done, said)
 
@@ -150,6 +159,8 @@ def export(
 def _perform(
     workspace: Workspace, wanted: Proposal, grant: str, key: str | None, revision: str | None = None
 ) -> tuple[Performed, dict[str, Any]]:
+    if key is not None:
+        wanted = repeated(workspace, wanted, key, revision)
     try:
         done = workspace.perform(wanted.plan, grant=grant, revision=revision or wanted.revision, key=key)
     except CountermarkError as error:
