@@ -37,6 +37,16 @@ class TestMaking:
             assert made.ledger.read(lambda tx: grant.load(tx, "default")).terms.acceptance == "checks"
         assert (tmp_path / "logo.svg").read_text() == "<svg/>"
 
+    def test_a_folder_whose_name_is_no_text_becomes_a_workspace_like_any_other(self, tmp_path: Path) -> None:
+        try:
+            (tmp_path / "\udcff").mkdir()
+        except OSError as error:
+            unavailable("a disk whose names are bytes", str(error))
+        with Workspace.create(tmp_path / "\udcff") as made:
+            assert made.id
+        with Workspace(tmp_path / "\udcff") as again:
+            assert again.id == made.id
+
     def test_a_folder_that_is_no_workspace_is_named(self, tmp_path: Path) -> None:
         with pytest.raises(CountermarkError, match="workspace_missing"):
             Workspace(tmp_path)

@@ -151,7 +151,8 @@ class Workspace:
             ):
                 first.apply(_default_grant)
             files.reserve(RESERVE, RESERVE_BYTES)
-            title = name or path.resolve().name
+            # A folder's name may be no text; then its bytes are written out.
+            title = (name or path.resolve().name).encode("utf-8", "backslashreplace").decode("utf-8")
             text = f"[workspace]\nid = {compact(ids.new('w'))}\nname = {compact(title)}\n\n[settings]\n"
             # The last of all: whoever finds this file finds a whole workspace.
             files.create(config.PROJECT_FILE, text.encode("utf-8"))
