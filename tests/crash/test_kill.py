@@ -69,6 +69,8 @@ def trials(fast_folder: Path, template: Path, victims: Victims) -> Generator[Tri
 
 
 SHARES: Final = 8
+SLACK: Final = 16
+"""Points by which two whole runs may differ: random identifiers decide how many folders are made and synced."""
 
 
 @pytest.mark.promise("kernel.crash.every-point")
@@ -82,8 +84,11 @@ def test_a_kill_at_any_point_is_recovered_from(
         trial = next(made)
         ended = trial.run(kill=At(number))
         try:
-            assert ended.signal == signal.SIGKILL, "the point was not reached"
-            trial.run()
+            if ended.signal is None:  # this run had a few points less, and ended before its last ones
+                assert number > len(passed) - SLACK, "the point was not reached"
+            else:
+                assert ended.signal == signal.SIGKILL
+                trial.run()
             trial.check()
         except AssertionError as error:
             failures.append(f"killed at point {number}, {passed[number - 1]}: {error}")
