@@ -28,7 +28,7 @@ GRACE_SECONDS: Final = 2.0
 MODULE: Final = "countermark.vector.engine"
 
 
-class Lost(Exception):  # noqa: N818 - it names what happened, and no caller of this package meets it
+class Lost(Exception):
     """The reply to a submitted call was lost or could not be understood."""
 
 
