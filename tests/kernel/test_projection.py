@@ -110,6 +110,17 @@ def test_the_trace_follows_what_happens_after_the_end_and_the_receipt_does_not(b
     assert changed == {f"{ended[0]}/trace.jsonl", f"{ended[0]}/manifest.json"}
 
 
+def test_a_task_with_a_long_history_is_told_to_its_end(bench: Bench) -> None:
+    """Looking again and again at an unknown outcome leaves an event each time."""
+    bench.grant("careful", acceptance="person")
+    waits = bench.perform(grant="careful").task
+    bench.space.ledger.apply(lambda tx: [tx.event(waits, "looked", {}) for _ in range(1200)])
+    review.reject(bench.space, waits, "not so")
+    lines = projection.render(bench.space, waits)["trace.jsonl"].splitlines()
+    assert len(lines) > 1200
+    assert json.loads(lines[-1])["kind"] == "failed"
+
+
 def test_what_has_not_ended_is_not_rendered(bench: Bench) -> None:
     bench.grant("careful", acceptance="person")
     waits = bench.perform(grant="careful").task

@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Generic, Protocol, TypeVar, cast
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from countermark.kernel import schema
 from countermark.kernel.canon import spelled, stored
@@ -38,6 +38,7 @@ _VERSION_AT: Final = 60  # the user version in a database header (SQLite file fo
 _FULL: Final = frozenset({"SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"})
 BATCH: Final = 64
 SECONDS: Final = 30.0
+PAGE: Final = 1000
 GENESIS: Final = "0" * 64
 POINTS: Final = ("ledger.commit.before", "ledger.commit.after")
 
@@ -83,10 +84,11 @@ def chain(previous: str, seq: int, task: str, kind: str, at: int, body: str) -> 
 class Tx:
     """One open transaction: rows in, rows out, and events appended to the chain."""
 
-    __slots__ = ("_connection", "_hash", "_seq", "now")
+    __slots__ = ("_cursor", "_execute", "_hash", "_seq", "now")
 
-    def __init__(self, connection: sqlite3.Connection, head: tuple[int, str, int], now: int) -> None:
-        self._connection = connection
+    def __init__(self, cursor: sqlite3.Cursor, head: tuple[int, str, int], now: int) -> None:
+        self._cursor = cursor  # one for all statements: `Connection.execute` makes one for each
+        self._execute = cursor.execute
         self._seq, self._hash, last = head
         # A clock set back must not revive an expired grant: ledger time never goes behind the last event.
         self.now = max(now, last)
@@ -102,23 +104,23 @@ class Tx:
 
     def one(self, sql: str, arguments: Sequence[Any] = ()) -> Row | None:
         """Return the first row, or None."""
-        row: Row | None = self._connection.execute(sql, arguments).fetchone()
+        row: Row | None = self._execute(sql, arguments).fetchone()
         return row
 
     def all(self, sql: str, arguments: Sequence[Any] = ()) -> list[Row]:
         """Return every row."""
-        return self._connection.execute(sql, arguments).fetchall()
+        return self._execute(sql, arguments).fetchall()
 
     def run(self, sql: str, arguments: Sequence[Any] = ()) -> int:
         """Write, and return how many rows changed."""
-        return self._connection.execute(sql, arguments).rowcount
+        return self._execute(sql, arguments).rowcount
 
     def event(self, task: str, kind: str, body: dict[str, Any]) -> int:
         """Append an event and return its number."""
         text = compact(body)
         self._seq += 1
         self._hash = chain(self._hash, self._seq, task, kind, self.now, text)
-        self._connection.execute(
+        self._execute(
             "INSERT INTO events (seq, task, kind, at, body, hash) VALUES (?, ?, ?, ?, ?, ?)",
             (self._seq, task, kind, self.now, text, self._hash),
         )
@@ -184,6 +186,7 @@ class Ledger:
         try:
             self._connection = self._opened(_open)
             self._reader = self._opened(_connect)
+            self._writing, self._reading = self._connection.cursor(), self._reader.cursor()
         finally:
             self._gate.release()
 
@@ -262,10 +265,10 @@ class Ledger:
             self._gate.release()
 
     def _transact(self, batch: list[_Item[Any]]) -> None:
-        connection = self._connection
-        connection.execute("BEGIN IMMEDIATE")
+        connection, cursor = self._connection, self._writing
+        cursor.execute("BEGIN IMMEDIATE")
         try:
-            tx = Tx(connection, _head(connection), self._clock.now_ms())
+            tx = Tx(cursor, _head(cursor), self._clock.now_ms())
             if len(batch) == 1:
                 self._alone(tx, batch[0])
             else:
@@ -273,14 +276,14 @@ class Ledger:
                     self._in_savepoint(tx, item)
         except BaseException:
             if connection.in_transaction:  # SQLite may have rolled back by itself, as on a full disk
-                connection.execute("ROLLBACK")
+                cursor.execute("ROLLBACK")
             raise
         reach("ledger.commit.before")
         try:
-            connection.execute("COMMIT")
+            cursor.execute("COMMIT")
         except sqlite3.Error as error:
             if connection.in_transaction:
-                connection.execute("ROLLBACK")
+                cursor.execute("ROLLBACK")
                 raise
             if _is_full(error):
                 # The frame that commits is the last that is written: if there was no room for it, nothing stands.
@@ -317,11 +320,12 @@ class Ledger:
     def read(self, question: Callable[[Tx], T]) -> T:
         """Answer a question from a snapshot of what is committed; never waits for writers."""
         with self._readers:
-            self._reader.execute("BEGIN")
+            cursor = self._reading
+            cursor.execute("BEGIN")
             try:
-                return question(Tx(self._reader, (0, GENESIS, 0), self._clock.now_ms()))
+                return question(Tx(cursor, (0, GENESIS, 0), self._clock.now_ms()))
             finally:
-                self._reader.execute("COMMIT")
+                cursor.execute("COMMIT")
 
     def copy_to(self, path: Path) -> None:
         """Write a consistent copy of everything committed into a new file, with no write under way."""
@@ -334,10 +338,11 @@ class Ledger:
         finally:
             self._gate.release()
 
-    def events(self, since: int = 0, *, task: str | None = None, limit: int = 1000) -> list[Event]:
-        """Return events numbered above `since`, oldest first, at most `limit`."""
+    def events(self, since: int = 0, *, task: str | None = None, limit: int | None = None) -> list[Event]:
+        """Return events numbered above `since`, oldest first, at most `limit`: by default all of a task, else PAGE."""
         clause = " AND task = ?" if task is not None else ""
-        arguments: tuple[Any, ...] = (since, task, limit) if task is not None else (since, limit)
+        most = limit if limit is not None else PAGE if task is None else -1
+        arguments: tuple[Any, ...] = (since, task, most) if task is not None else (since, most)
         sql = f"SELECT seq, task, kind, at, body, hash FROM events WHERE seq > ?{clause} ORDER BY seq LIMIT ?"  # noqa: S608
         rows = self.read(lambda tx: tx.all(sql, arguments))
         return [Event(seq, name, kind, at, stored(body), seal) for seq, name, kind, at, body, seal in rows]
@@ -395,9 +400,9 @@ def _version(path: Path) -> int:
     return int.from_bytes(header[_VERSION_AT:], "big") if header.startswith(b"SQLite format 3\0") else 0
 
 
-def _head(connection: sqlite3.Connection) -> tuple[int, str, int]:
-    row = connection.execute("SELECT seq, hash, at FROM events ORDER BY seq DESC LIMIT 1").fetchone()
-    return cast("tuple[int, str, int]", row) if row else (0, GENESIS, 0)
+def _head(cursor: sqlite3.Cursor) -> tuple[int, str, int]:
+    row = cursor.execute("SELECT seq, hash, at FROM events ORDER BY seq DESC LIMIT 1").fetchone()
+    return row or (0, GENESIS, 0)
 
 
 def _is_full(error: sqlite3.Error) -> bool:
