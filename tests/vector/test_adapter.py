@@ -15,7 +15,7 @@ from countermark.kernel.workspace import Workspace
 from countermark.vector import document as native
 from countermark.vector import operation, tools
 from countermark.vector.adapter import VectorAdapter
-from countermark.vector.proposal import Open
+from countermark.vector.holding import Open
 from tests.vector import studio
 from tests.vector.drawings import RED, drawing, fill, path, solid, square
 from tests.vector.studio import MARK_NAME, Understudy, copied, opened, refusal, shown_files

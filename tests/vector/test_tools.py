@@ -221,6 +221,25 @@ def test_what_is_there_and_not_ours_is_never_written_over(brand: Path) -> None:
     assert shown_files(brand) == before
 
 
+def test_a_kit_that_was_not_seen_is_a_newer_revision_and_is_told(kitted: Path) -> None:
+    before = shown_files(kitted)
+    with opened(kitted) as workspace:
+        error = refusal(lambda: tools.export(workspace, grant="default", revision="absent", key="mine"))
+        assert (error.code, error.details["expected"]) == ("revision_conflict", "absent")
+    assert shown_files(kitted) == before
+
+
+def test_the_kit_of_one_document_is_not_written_over_the_kit_of_another(kitted: Path) -> None:
+    (kitted / "other.vectorcraft").write_bytes(native.dump(drawing(path(2, square(0, 0, 60, 60), fill(solid(RED))))))
+    before = shown_files(kitted)
+    with opened(kitted) as workspace:
+        error = refusal(lambda: tools.export(workspace, document="other.vectorcraft", grant="default"))
+        assert (error.code, error.details["document"]) == ("output_exists", MARK_NAME)
+        again, _ = tools.export(workspace, document=MARK_NAME, grant="default")
+        assert again.repeated
+    assert shown_files(kitted) == before
+
+
 def test_a_link_in_the_way_is_neither_followed_nor_replaced(brand: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

@@ -12,14 +12,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from countermark.kernel import fence, publish, task
-from countermark.kernel.canon import ABSENT, SHA256_PREFIX, revision_of
+from countermark.kernel.canon import ABSENT, SHA256_PREFIX
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.ledger import Tx
 from countermark.kernel.plan import InputRef, Plan
-from countermark.vector import document as native
 from countermark.vector import operation, origin
-from countermark.vector.artboard import artboards
 from countermark.vector.document import Document
+from countermark.vector.holding import Open, plain_name
 from countermark.vector.kit import boards_for
 from countermark.vector.svg.parse import MAX_BYTES
 from countermark.vector.verification import PICTURE_LOSS
@@ -28,11 +27,9 @@ if TYPE_CHECKING:
     from countermark.kernel.workspace import Workspace
 
 KIT: Final = "kit"
-DOCUMENT_CAP: Final = 512 << 20
 _DOCUMENT_FACTOR: Final = 8
 _SLACK: Final = 1 << 20
 _SOURCE_MAX: Final = 255
-_NAMED: Final = 80
 
 
 class Proposal(NamedTuple):
@@ -40,47 +37,6 @@ class Proposal(NamedTuple):
 
     plan: Plan
     revision: str
-
-
-class Open:
-    """A document of the workspace as it was read once: its name, revision, bytes and tree."""
-
-    def __init__(self, workspace: Workspace, name: str | None) -> None:
-        """Read a document by name, or the only one there is; raise `not_found` and list the documents."""
-        self.name = name if name is not None else only_document(workspace)
-        _plain_name(self.name, operation.SUFFIX)
-        if not workspace.files.exists(self.name):
-            raise CountermarkError(
-                "not_found",
-                f"There is no document {self.name} in this workspace.",
-                next_action=f"Choose one of: {', '.join(documents(workspace)) or 'none yet; import an SVG first'}.",
-            )
-        self.data = workspace.files.read(self.name, cap=DOCUMENT_CAP)
-        self.revision = revision_of(self.data)
-        self.document = native.load(self.data, what=self.name)
-        artboards(self.document)  # raises where one has no area, or two have one id
-
-    def ref(self, workspace: Workspace) -> InputRef:
-        """Put the bytes that were read into the store and return them as an input."""
-        return InputRef(operation.DOCUMENT, self.revision, workspace.store.put(self.data))
-
-
-def documents(workspace: Workspace) -> list[str]:
-    """Return the names of the documents at the top of the workspace."""
-    return sorted(e.name for e in workspace.files.listing() if e.kind == "file" and e.name.endswith(operation.SUFFIX))
-
-
-def only_document(workspace: Workspace) -> str:
-    """Return the one document there is; raise `input_invalid` when it has to be named."""
-    found = documents(workspace)
-    if len(found) == 1:
-        return found[0]
-    raise CountermarkError(
-        "input_invalid" if found else "not_found",
-        f"This workspace has {len(found) or 'no'} documents; {'name one' if found else 'there is nothing to work on'}.",
-        next_action=f"Name it: {', '.join(found)}." if found else "Import an SVG: `countermark vector import FILE`.",
-        details={"documents": found},
-    )
 
 
 def propose_import(
@@ -100,7 +56,7 @@ def propose_import(
     if into is not None:
         return _propose_joining(workspace, svg, source, into)
     target = document or f"{_stem(source)}{operation.SUFFIX}"
-    _plain_name(target, operation.SUFFIX)
+    plain_name(target, operation.SUFFIX)
     digest = workspace.store.put(svg)
     plan = Plan(
         "vector",
@@ -160,7 +116,7 @@ def _propose_change(
     if not anew and last is not None and last.plan.operation == word and last.plan.payload.keys() == whole.keys():
         # The same change said again, and the document stands as it left it: that is a repeat, with the first one's key.
         same = all(last.plan.payload[member] == whole[member] for member in payload)
-        if same and _stands(workspace, resource, opened.revision):
+        if same and stands(workspace, resource, opened.revision):
             plan = last.plan
     return Proposal(plan, opened.revision)
 
@@ -177,10 +133,11 @@ def propose_kit(
     """Propose to export the kit of a document into a folder; `anew` as in `propose_bind`.
 
     Without `revision` the kit is written against what was last published there: a file that a person changed or added
-    since is a `revision_conflict`, never overwritten. Raises `loss_unknown` for a loss that the document does not have,
-    and `verification_unavailable` when an original it has to be compared with is not in the store.
+    since is a `revision_conflict`, never overwritten; another document's kit is an `output_exists`. Raises
+    `loss_unknown` for a loss that the document does not have, and `verification_unavailable` when an original it has to
+    be compared with is not in the store.
     """
-    _plain_name(folder, "")
+    plain_name(folder, "")
     opened = Open(workspace, document)
     _check_losses(workspace, opened.document, accept_loss)
     resource = publish.FILE + folder
@@ -199,7 +156,19 @@ def propose_kit(
     if revision is None:
         known = workspace.ledger.read(lambda tx: fence.load(tx, resource))
         revision = known.revision if known is not None and workspace.files.exists(folder) else ABSENT
+        if revision != ABSENT and last is not None and last.plan.payload.get("document") != opened.name:
+            raise _another_kit(folder, str(last.plan.payload.get("document")))
     return Proposal(plan, revision)
+
+
+def _another_kit(folder: str, document: str) -> CountermarkError:
+    """Return the refusal to write one document's kit over another's, which nobody asked for by its revision."""
+    return CountermarkError(
+        "output_exists",
+        f"{folder} holds the kit of {document}; nothing was changed.",
+        next_action="Name another folder for this kit, or name that one's revision to replace it.",
+        details={"document": document},
+    )
 
 
 def _command(document: str, folder: str, accept_loss: Sequence[str]) -> str:
@@ -275,7 +244,8 @@ def last_task(workspace: Workspace, resource: str) -> task.Task | None:
     return workspace.ledger.read(question)
 
 
-def _stands(workspace: Workspace, resource: str, revision: str) -> bool:
+def stands(workspace: Workspace, resource: str, revision: str) -> bool:
+    """Return whether a revision is the one that was last written here, under this workspace's ledger."""
     known = workspace.ledger.read(lambda tx: fence.load(tx, resource))
     return known is not None and known.revision == revision
 
@@ -308,18 +278,6 @@ def _check_losses(workspace: Workspace, document: Document, names: Sequence[str]
             "cannot be compared with it.",
             next_action=f"Import that SVG here once more, or let a person answer for it: --accept-loss {PICTURE_LOSS}.",
             details={"artboard": gone[0].artboard, "sha256": gone[0].sha256},
-        )
-
-
-def _plain_name(name: str, suffix: str) -> None:
-    """Raise `input_invalid` unless a name is plain and ends in the suffix: a document's name, or any other."""
-    fits = name.endswith(suffix) if suffix else not name.endswith(operation.SUFFIX)
-    if not re.fullmatch(r"[\w][\w .-]{0,199}", name) or not fits or name.startswith("countermark.toml"):
-        raise CountermarkError(
-            "input_invalid",
-            f"{name[:_NAMED]!r} is no name for this.",
-            next_action="Use letters, digits, spaces, dots and dashes, "
-            + (f"ending in {suffix}." if suffix else f"not ending in {operation.SUFFIX}."),
         )
 
 

@@ -29,11 +29,10 @@ from countermark.vector import document as native
 from countermark.vector import operation, origin, swatch
 from countermark.vector.artboard import artboards
 from countermark.vector.document import Document
+from countermark.vector.holding import DOCUMENT_CAP, Open
 from countermark.vector.kit import PAGE, boards_for
 from countermark.vector.proposal import (
-    DOCUMENT_CAP,
     KIT,
-    Open,
     Proposal,
     propose_bind,
     propose_colour,
@@ -41,6 +40,7 @@ from countermark.vector.proposal import (
     propose_kit,
     published,
     repeated,
+    stands,
 )
 
 if TYPE_CHECKING:
@@ -165,7 +165,9 @@ def _perform(
         done = workspace.perform(wanted.plan, grant=grant, revision=revision or wanted.revision, key=key)
     except CountermarkError as error:
         if error.code == "revision_conflict" and error.details.get("expected") == ABSENT:
-            raise _in_the_way(error) from error
+            kit = wanted.plan.operation == KIT  # one that we made is a newer revision, and no stranger in the way
+            if not (kit and stands(workspace, wanted.plan.resources[0], str(error.details.get("current")))):
+                raise _in_the_way(error) from error
         raise
     return done, facts_of(workspace, done.task)
 

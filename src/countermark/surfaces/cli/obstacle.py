@@ -15,7 +15,7 @@ from countermark.kernel.errors import CountermarkError
 from countermark.kernel.proof import Status
 from countermark.kernel.receipt import FILE_NAME as RECEIPT
 from countermark.kernel.workspace import Workspace
-from countermark.vector import origin, proposal
+from countermark.vector import holding, origin, proposal
 
 LOSSES: Final = frozenset({"losses", "original"})
 """The checks that fail of a loss alone: it is on the list, and it is why the picture differs."""
@@ -62,7 +62,7 @@ def answering(workspace: Workspace, losses: Sequence[Mapping[str, Any]], documen
     names = [str(one["name"]) for one in losses]
     if len(names) > _NAMED:
         names = list(dict.fromkeys(str(one["code"]) for one in losses))
-    which = f" --document {document}" if document and len(proposal.documents(workspace)) > 1 else ""
+    which = f" --document {document}" if document and len(holding.documents(workspace)) > 1 else ""
     return f"`countermark vector kit{which}{''.join(f' --accept-loss {name}' for name in names)}`"
 
 
@@ -71,7 +71,7 @@ def _unanswered(
 ) -> CountermarkError:
     if not LOSSES >= _failed(workspace, str(error.details.get("task", ""))) >= {"losses"}:
         return error  # there is something else, and it comes first
-    lost = origin.losses(proposal.Open(workspace, document).document)
+    lost = origin.losses(holding.Open(workspace, document).document)
     left = [one for one in lost if not {one.name, one.code} & set(accept_loss)]
     if not left:
         return error

@@ -21,8 +21,9 @@ from countermark.surfaces.cli.task import staged
 from countermark.surfaces.cli.terminal import columns, count, pairs, short
 from countermark.vector import operation, proposal, recolour, swatch, tools
 from countermark.vector.colour import from_css, hex_of
+from countermark.vector.holding import Open
 from countermark.vector.kit import PAGE, boards_for
-from countermark.vector.proposal import Open, Proposal
+from countermark.vector.proposal import Proposal
 
 Facts = dict[str, Any]
 Made = tuple[Performed, Facts]
