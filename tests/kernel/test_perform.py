@@ -113,6 +113,17 @@ class TestOnce:
         assert failing(payload={"text": "a", "verdict": "failed"}) == "verification_failed"
         assert failing(payload={"text": "a", "verdict": "failed"}) == "verification_failed"
 
+    def test_a_missing_output_whose_content_is_lost_is_named_with_a_way_out(self, bench: Bench) -> None:
+        bench.perform(key="1")
+        path = bench.space.path / "doc.txt"
+        path.unlink()
+        for blob in (bench.space.path / ".countermark/store").glob("??/*"):
+            blob.unlink()
+        with pytest.raises(CountermarkError, match=r"not_found: doc\.txt, made by task .* another key"):
+            bench.perform(key="1", revision="absent")
+        assert bench.perform(key="2", revision="absent").state is State.COMPLETED
+        assert path.read_text() == "hello"
+
     def test_a_missing_output_comes_back_from_the_store(self, bench: Bench) -> None:
         first = bench.perform(resource="file:kit", payload={"text": "x", "folder": True})
         (bench.folder / "space/kit/sub/b.txt").unlink()

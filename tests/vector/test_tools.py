@@ -50,6 +50,13 @@ def test_the_same_kit_asked_for_again_is_the_first_result_and_missing_files_come
     assert shown_files(kitted) == before
 
 
+def test_a_kit_that_was_made_is_answered_also_when_its_original_is_no_longer_kept(kitted: Path) -> None:
+    sha256 = sha256_hex(studio.MARK)
+    (kitted / ".countermark/store" / sha256[:2] / sha256[2:]).unlink()
+    with opened(kitted) as workspace:
+        assert tools.export(workspace, grant="default")[0].repeated
+
+
 class Removing(VectorAdapter):
     """Looks at a kit while somebody takes its document away."""
 

@@ -331,7 +331,7 @@ def restore_missing(workspace: Workspace, found: Task) -> tuple[str, ...]:
     """Look that a completed task's outputs still stand; bring missing ones back from the store and return their names.
 
     An output that a later task replaced is none of this task's any more. One that somebody changed is left as it is and
-    raises `revision_conflict`.
+    raises `revision_conflict`; one whose content is lost raises `not_found`.
     """
     files = workspace.files
     rows = workspace.ledger.read(
@@ -348,6 +348,8 @@ def restore_missing(workspace: Workspace, found: Task) -> tuple[str, ...]:
             parent = path.rpartition("/")[0]
             if parent and not files.exists(parent):
                 workspace.files.make_dir(parent)
+            if not workspace.store.has(digest):
+                raise _gone(found, path)
             with _aside(workspace, found.id) as made:
                 workspace.store.copy_to(digest, files, made)
                 files.move_new(made, path)
@@ -363,6 +365,15 @@ def restore_missing(workspace: Workspace, found: Task) -> tuple[str, ...]:
         workspace.ledger.apply(lambda tx: _restored(tx, found.id, restored))
         after(workspace, found.id, found.epoch)
     return tuple(restored)
+
+
+def _gone(found: Task, path: str) -> CountermarkError:
+    return CountermarkError(
+        "not_found",
+        f"{path}, made by task {found.id}, is gone, and the store holds its content no more.",
+        next_action="Put it back from a copy; or move away what is left of it and have it made anew under another key.",
+        details={"task": found.id, "path": path},
+    )
 
 
 def _restored(tx: Tx, task_id: str, paths: list[str]) -> None:

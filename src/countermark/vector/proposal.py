@@ -139,7 +139,6 @@ def propose_kit(
     """
     plain_name(folder, "")
     opened = Open(workspace, document)
-    _check_losses(workspace, opened.document, accept_loss)
     resource = publish.FILE + folder
     ref = opened.ref(workspace)
     last = last_task(workspace, resource)
@@ -153,6 +152,8 @@ def propose_kit(
     plan = Plan("vector", operation.EFFECT, KIT, (resource,), payload, (ref, *_context(workspace, opened, last)))
     if not anew and last is not None and dict(last.plan.payload) == payload and ref in last.plan.inputs:
         plan = last.plan
+    else:
+        _check_losses(workspace, opened.document, accept_loss)
     if revision is None:
         known = workspace.ledger.read(lambda tx: fence.load(tx, resource))
         revision = known.revision if known is not None and workspace.files.exists(folder) else ABSENT
