@@ -66,6 +66,7 @@ def test_an_engine_that_is_killed_every_time_ends_the_task_and_frees_the_documen
     with opened(brand, runner=Understudy("dies:1")) as workspace:
         error = refusal(lambda: tools.import_svg(workspace, studio.LOSSY, "word.svg", grant="default"))
         assert (error.code, error.details["executed"]) == ("task_failed", "no")
+        assert "tried 3 times" in error.sentence
         assert studio.open_tasks(workspace) == []
     assert shown_files(brand) == before
 

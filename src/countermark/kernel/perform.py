@@ -454,6 +454,8 @@ def reconcile(workspace: Workspace, intent: Intent, known: Finding | None = None
         return again(workspace, intent, chain, evidence)
     state = State.BLOCKED if step is Step.BLOCK else State.FAILED
     code = "" if state is State.BLOCKED else "task_failed"
+    times = "once" if tried == 1 else f"{tried} times"
+    message = f"It was tried {times}; no answer came that could be used, and nothing had been done."
 
     def stop(tx: Tx) -> None:
         task.move(
@@ -462,7 +464,7 @@ def reconcile(workspace: Workspace, intent: Intent, known: Finding | None = None
             intent.epoch,
             (State.RECONCILING, state),
             "blocked" if state is State.BLOCKED else "failed",
-            evidence | _terminal(workspace, state),
+            evidence | {"message": message} | _terminal(workspace, state),
             code=code,
             executed=Executed.NO,
         )
@@ -576,7 +578,8 @@ def verify(workspace: Workspace, intent: Intent, outcome: Outcome, context: Cont
         try:
             publish.keep(workspace, intent, files)
         except CountermarkError as error:
-            return _fail(workspace, intent, error.code, error.sentence, outcome.executed, body)
+            whole = {**body, "error": error.as_json()}
+            return _fail(workspace, intent, error.code, error.sentence, outcome.executed, whole)
     if judgement.code:
         return _fail(workspace, intent, judgement.code, judgement.sentence, outcome.executed, body, files)
     by_checks = proof.check_acceptance(intent.grant["acceptance"], reversible=intent.effect.reversible)
