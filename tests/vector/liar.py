@@ -60,10 +60,6 @@ def extra(stage: Path, said: Json) -> None:
     said["outputs"].append(row)
 
 
-def omit(_: Path, said: Json) -> None:
-    said["outputs"].pop()
-
-
 def escape(_: Path, said: Json) -> None:
     said["outputs"][0]["name"] = "../../../../countermark.toml"
 
@@ -85,7 +81,6 @@ LIES: dict[str, tuple[str, Lie]] = {
     "bytes": ("outputs", other_bytes),
     "blank": ("outputs", blank),
     "extra": ("outputs", extra),
-    "omit": ("outputs", omit),
     "escape": ("outputs", escape),
     "nonsense": ("outputs", nonsense),
     "other": ("png", lambda _, said: said["png"].update(digest="0" * 64)),

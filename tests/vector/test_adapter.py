@@ -206,7 +206,6 @@ def test_a_file_that_is_no_picture_fails_its_check_and_the_verdicts_are_kept(bra
     ("lie", "code"),
     [
         ("extra", "artifact_invalid"),
-        ("omit", "artifact_invalid"),
         ("escape", "artifact_invalid"),
         ("other", "capability_schema_mismatch"),
         ("garbage", "capability_schema_mismatch"),
