@@ -184,6 +184,8 @@ class Beneath:
         with Doing("reading", name):
             if name == HERE:
                 return os.fstat(self.fd)
+            if "/" not in name and parts_of(name):
+                return os.stat(name, dir_fd=self.fd, follow_symlinks=False)
             with self._parent(name) as (folder, leaf):
                 return os.stat(leaf, dir_fd=folder, follow_symlinks=False)
 

@@ -22,9 +22,6 @@ MAX_DEPTH: Final = 128
 SHA256_PREFIX: Final = "sha256:"
 ABSENT: Final = "absent"
 _LARGEST: Final = 2**53 - 1
-_MOST_PLAIN: Final = (
-    10_000  # values looked at before the general way is the better one; also ends a value that holds itself
-)
 
 
 def _made_once() -> Callable[[Any], str]:
@@ -63,25 +60,28 @@ def _is_plain(value: Any) -> bool:
     True for values without floats, with whole numbers that a double holds, and with ASCII member names, whose order by
     character and by UTF-16 unit is the same.
     """
-    waiting = [value]
-    for _ in range(_MOST_PLAIN):
-        if not waiting:
-            return True
-        one = waiting.pop()
+    kind = type(value)
+    if kind is list:
+        within = value
+    elif kind is dict:
+        try:
+            if not "".join(value).isascii():
+                return False
+        except TypeError:  # a name that is no text
+            return False
+        within = value.values()
+    else:
+        within = (value,)
+    for one in within:
         kind = type(one)
-        if kind is dict:
-            for name in one:
-                if type(name) is not str or not name.isascii():
-                    return False
-            waiting.extend(one.values())
-        elif kind is list:
-            waiting.extend(one)
-        elif kind is int:
+        if kind is str or one is None or kind is bool:
+            continue
+        if kind is int:
             if not -_LARGEST <= one <= _LARGEST:
                 return False
-        elif kind is not str and one is not None and kind is not bool:
+        elif (kind is not dict and kind is not list) or (one and not _is_plain(one)):
             return False
-    return False
+    return True
 
 
 def sha256_hex(data: bytes) -> str:

@@ -73,11 +73,14 @@ class Lock:
 
         `announce` is what the holder will say it is doing; it costs two more system calls.
         """
-        ends = self._clock() + deadline_seconds
+        now = self._clock()
+        ends = now + deadline_seconds
         if not self._thread.acquire(blocking=False):
             self._wait(lambda: self._thread.acquire(blocking=False), ends, code, _LONG_PAUSE)
+            now = self._clock()
         try:
-            self._take(ends, code)
+            if now - self._turn_began >= TURN_SECONDS or not _taken(self._open()[0]):
+                self._queue_up(ends, code)
             if announce is not None:
                 self._announced = True
                 who = own_identity()._asdict() | {"what": announce}
@@ -128,11 +131,9 @@ class Lock:
                 os.close(fd)
             self._files = None
 
-    def _take(self, ends: float, code: str) -> None:
+    def _queue_up(self, ends: float, code: str) -> None:
         while True:
             lock, queue = self._open()
-            if self._clock() - self._turn_began < TURN_SECONDS and _taken(lock):
-                return
             self._wait(partial(_taken, queue), ends, code, _LONG_PAUSE)
             try:
                 self._wait(partial(_taken, lock), ends, code, _SHORT_PAUSE)

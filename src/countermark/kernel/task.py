@@ -135,22 +135,22 @@ def move(
         "UPDATE tasks SET state = ?, code = ?, executed = COALESCE(?, executed), ended_at = ? "
         "WHERE id = ? AND state = ? AND epoch = ?",
         (
-            target.value,
+            target._value_,
             code,
-            executed.value if executed is not None else None,
+            executed._value_ if executed is not None else None,
             tx.now if target in TERMINAL else None,
             task_id,
-            path[0].value,
+            path[0]._value_,
             epoch,
         ),
     )
     if changed != 1:
         raise fence.stale(task_id)
-    full = {"path": [step.value for step in path], "epoch": epoch, **body}
+    full = {"path": path, "epoch": epoch, **body}
     if code:
         full["code"] = code
     if executed is not None:
-        full["executed"] = executed.value
+        full["executed"] = executed
     return tx.event(task_id, kind, full)
 
 
