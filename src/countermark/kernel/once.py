@@ -40,10 +40,10 @@ class Ask(NamedTuple):
     plan_digest: str
     inputs_digest: str
     effect: Effect
-    expected: Mapping[str, str]
-    observed: Mapping[str, str]
+    expected: dict[str, str]
+    observed: dict[str, str]
     runtime: RuntimeIdentity
-    uses: Mapping[str, int]
+    uses: dict[str, int]
     runner: str
     asked_at: int
     deadline: int | None = None
@@ -202,6 +202,7 @@ def _begin(tx: Tx, ask: Ask, chain: Sequence[Grant], free: fence.Free, supersede
     _end_revised(tx, ask)
     epoch = fence.take(tx, ask.task, free, ask.observed)
     grant.charge(tx, chain, ask.task, 1, ask.uses)
+    expected = compact(ask.expected)
     tx.run(
         "INSERT INTO tasks (id, key, derived, grant_id, parent, supersedes, adapter, effect, kind, class, plan, "
         "plan_digest, inputs_digest, expected, runtime, epoch, state, runner, deadline, created_at) "
@@ -215,12 +216,12 @@ def _begin(tx: Tx, ask: Ask, chain: Sequence[Grant], free: fence.Free, supersede
             supersedes,
             ask.plan.adapter,
             ask.effect.word,
-            ask.effect.kind.value,
-            ask.effect.effect_class.value,
+            ask.effect.kind._value_,
+            ask.effect.effect_class._value_,
             ask.plan_text,
             ask.plan_digest,
             ask.inputs_digest,
-            compact(dict(ask.expected)),
+            expected,
             _runtime_text(ask.runtime),
             epoch,
             ask.runner,
@@ -228,10 +229,10 @@ def _begin(tx: Tx, ask: Ask, chain: Sequence[Grant], free: fence.Free, supersede
             tx.now,
         ),
     )
-    intent = {"expected": dict(ask.expected), "uses": dict(ask.uses)}
+    intent = f'{{"expected":{expected},"uses":{compact(ask.uses)}}}'
     tx.run(
         "INSERT INTO attempts (task, n, kind, epoch, intent, started_at) VALUES (?, 1, 'effect', ?, ?, ?)",
-        (ask.task, epoch, compact(intent), tx.now),
+        (ask.task, epoch, intent, tx.now),
     )
     body = {
         "path": ["planned", "ready", "running"],
@@ -241,8 +242,8 @@ def _begin(tx: Tx, ask: Ask, chain: Sequence[Grant], free: fence.Free, supersede
         "grant": [one.id for one in chain],
         "planDigest": ask.plan_digest,
         "inputsDigest": ask.inputs_digest,
-        "expected": dict(ask.expected),
-        "uses": dict(ask.uses),
+        "expected": ask.expected,
+        "uses": ask.uses,
         "queueMs": max(tx.now - ask.asked_at, 0),
         "retries": 0,
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from countermark.kernel import fence, grant, once, proof, publish, task
 from countermark.kernel.adapter import (
@@ -24,6 +24,7 @@ from countermark.kernel.adapter import (
     Verification,
 )
 from countermark.kernel.canon import ABSENT
+from countermark.kernel.canon import digest as digest_of
 from countermark.kernel.errors import CountermarkError, Ending
 from countermark.kernel.ledger import Tx, compact
 from countermark.kernel.place import disk_error
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from countermark.kernel.workspace import Workspace
 
 T = TypeVar("T")
+_NO_INPUTS: Final = digest_of([])
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ def _prepare(
             details={"planned": plan.runtime.wire(), "found": runtime.wire()},
         )
     text = plan.text()
-    inputs = plan.inputs_digest()
+    inputs = plan.inputs_digest() if plan.inputs else _NO_INPUTS
     observed = _observe(workspace, adapter, plan)
     expected = _expected(plan, revision)
     digest = plan_digest(text)
