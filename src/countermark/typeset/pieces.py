@@ -1,0 +1,99 @@
+"""Font pieces in memory: found, compared with the manifest's digest, decoded, ready to shape with."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+from countermark.kernel.errors import CountermarkError
+from countermark.typeset.fonts import FOLDER, Piece
+
+SETTING: Final = "COUNTERMARK_EDITOR"
+"""The environment variable that names a folder with `fonts/Xiaolai` in it."""
+
+PACKAGE: Final = "countermark_editor"
+"""The package that carries the CJK family otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """A decoded piece.
+
+    `advance` holds the characters that a browser takes from it, those of its range that it has a glyph for, with the
+    glyph's own advance in ems. `plain` means that it has no kerning and no substitutions: a run is as wide as the sum.
+    """
+
+    font: Any
+    units_per_em: int
+    advance: Mapping[str, float]
+    plain: bool
+
+
+def editor_fonts() -> Path | None:
+    """Return the folder that holds the CJK family's folder: what the setting names, else the editor's package."""
+    named = os.environ.get(SETTING)
+    return Path(named) / "fonts" if named else _packaged()
+
+
+@cache
+def _packaged() -> Path | None:
+    spec = find_spec(PACKAGE)
+    places = [] if spec is None else list(spec.submodule_search_locations or ())
+    return Path(places[0]) / "fonts" if places else None
+
+
+@cache
+def load(piece: Piece, folder: Path = FOLDER) -> Face | str:
+    """Return the decoded piece of a folder of families, or a sentence that says why there is none.
+
+    Raises `part_unavailable` where the libraries that decode and shape are not installed.
+    """
+    path = folder / piece.folder / piece.file
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(piece.size + 1)
+    except OSError as error:
+        return f"the font piece {piece.folder}/{piece.file} cannot be read: {error.strerror}"
+    if hashlib.sha256(data).hexdigest() != piece.sha256:
+        return f"the font piece {piece.folder}/{piece.file} is not the one that the manifest lists"
+    return _decode(data, piece)
+
+
+def _decode(data: bytes, piece: Piece) -> Face:
+    shaper = require("uharfbuzz")
+    decoded = io.BytesIO()
+    require("fontTools.ttLib.woff2").decompress(io.BytesIO(data), decoded)
+    face = shaper.Face(decoded.getvalue())
+    font = shaper.Font(face)
+    owned = set(face.unicodes)
+    advance = {
+        chr(code): font.get_glyph_h_advance(font.get_nominal_glyph(code)) / face.upem
+        for codes in piece.ranges()
+        for code in owned.intersection(codes)
+    }
+    return Face(font, face.upem, advance, plain=not {"GPOS", "GSUB", "kern"} & set(face.table_tags))
+
+
+@cache
+def require(module: str) -> Any:
+    """Return a library's module when it is first needed: only those who measure pay for it.
+
+    Raises `part_unavailable` where it is not installed.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise CountermarkError(
+            "part_unavailable",
+            f"Text cannot be measured: {error.name or module} is not installed.",
+            next_action="Install countermark[scene].",
+            details={"part": error.name or module},
+        ) from error
