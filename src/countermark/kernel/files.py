@@ -185,11 +185,14 @@ class Root(Folder):
         """Take a temporary file away if it is still there; nothing depends on its going, so nothing is synced."""
         self._discard(self.fd, temporary)
 
-    def replace(self, name: str, data: bytes, *, mode: int | None = None) -> str:
+    def replace(
+        self, name: str, data: bytes, *, mode: int | None = None, guard: Callable[[], None] | None = None
+    ) -> str:
         """Put new content in place of old, or where nothing was, atomically; return its SHA-256 in hexadecimal.
 
         Temporary file, sync, rename, folder sync, read-back. When what is read back is not what was written, or the
-        sync fails, the old content is put back and `io_failed` raised. Without `mode` a file keeps its own.
+        sync fails, the old content is put back and `io_failed` raised. Without `mode` a file keeps its own. `guard` is
+        called last before the rename, and whatever it raises leaves everything as it was.
         """
         with Doing("writing", name), self._parent(name) as (folder, leaf):
             old = self._regular_or_absent(folder, leaf, name)
@@ -199,6 +202,8 @@ class Root(Folder):
             kept = None
             try:
                 kept = None if old is None else self._keep(folder, leaf, name)
+                if guard is not None:
+                    guard()
                 self._do(self.calls.rename, folder, temporary, folder, leaf)
             except BaseException:
                 self._discard(folder, temporary, kept)
@@ -279,7 +284,9 @@ class Root(Folder):
                 raise
         return sha256
 
-    def _write_temporary(self, folder: int, content: Iterable[bytes], mode: int) -> tuple[str, str]:
+    def _write_temporary(
+        self, folder: int, content: Iterable[bytes], mode: int, *, durable: bool = True
+    ) -> tuple[str, str]:
         temporary = temporary_name()
         fd = self._do(self.calls.open, folder, temporary, _NEW, mode & _PERMISSIONS)
         seen = hashlib.sha256()
@@ -289,7 +296,8 @@ class Root(Folder):
                     seen.update(block)
                     self._write_all(fd, block)
                 self._do(self.calls.chmod, fd, mode)
-                self._do(self.calls.fsync, fd)
+                if durable:
+                    self._do(self.calls.fsync, fd)
             finally:
                 os.close(fd)
         except BaseException:
