@@ -1,0 +1,1 @@
+"""The web surface of scenes: pages, assets and calls over loopback HTTP."""
