@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from countermark.kernel.errors import CountermarkError
 from countermark.typeset.fonts import BY_NAME, FAMILIES, default_line_height
@@ -21,8 +21,7 @@ NAMED: Final = 8
 _BREAK: Final = re.compile(r"\r\n?")
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(NamedTuple):
     """A text's size in px. Where `approximate` is true, `reason` says which part of the width is an assumption."""
 
     width: float
@@ -45,7 +44,8 @@ def measure(text: str, family: int, size: float, line_height: float | None = Non
     faces = stack(family, editor_fonts())
     lines = [faces.line(one or " ") for one in normalized(text).split("\n")]
     reason = _reason(family, lines)
-    width = max([one.ems for one in lines]) * grained(size)
+    drawn = drawn_size(size, faces.units_per_em)
+    width = max([one.advance * drawn + one.kerning * size for one in lines])
     return Measured(width, size * line_height * len(lines), bool(reason), reason)
 
 
@@ -54,9 +54,14 @@ def normalized(text: str) -> str:
     return _BREAK.sub("\n", text).replace("\t", "        ") if "\r" in text or "\t" in text else text
 
 
-def grained(size: float) -> float:
-    """Return the font size that is really drawn with, in px."""
-    return math.floor(size * GRAIN) / GRAIN
+@lru_cache
+def drawn_size(size: float, units_per_em: int) -> float:
+    """Return the font size that glyphs are really drawn with, in px; kerning is scaled by the size as it is.
+
+    FreeType's scale has 16 bits after the point.
+    """
+    scale = math.floor(math.floor(size * GRAIN) * 65536 / units_per_em + 0.5)
+    return scale * units_per_em / (65536 * GRAIN)
 
 
 def _refused(size: float, line_height: float) -> CountermarkError:

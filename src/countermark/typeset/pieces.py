@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -25,26 +25,29 @@ PACKAGE: Final = "countermark_editor"
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """A decoded piece.
+    """A decoded piece; what it measures is in ems.
 
     `advance` holds the characters that a browser takes from it, those of its range that it has a glyph for, with the
-    glyph's own advance in ems. `plain` means that it has no kerning and no substitutions: a run is as wide as the sum.
+    advance of that glyph. `glyphs` are the advances of all its glyphs by their number, in font units. `plain` means
+    that it has no kerning and no substitutions: a run is as wide as the sum.
     """
 
     font: Any
     units_per_em: int
     advance: Mapping[str, float]
+    glyphs: Sequence[int]
     plain: bool
 
 
-def editor_fonts() -> Path | None:
-    """Return the folder that holds the CJK family's folder: what the setting names, else the editor's package."""
-    named = os.environ.get(SETTING)
-    return Path(named) / "fonts" if named else _packaged()
-
-
 @cache
-def _packaged() -> Path | None:
+def editor_fonts() -> Path | None:
+    """Return the folder that holds the CJK family's folder: what the setting names, else the editor's package.
+
+    Looked for once in a process: a look into the environment takes as long as measuring a word.
+    """
+    named = os.environ.get(SETTING)
+    if named:
+        return Path(named) / "fonts"
     spec = find_spec(PACKAGE)
     places = [] if spec is None else list(spec.submodule_search_locations or ())
     return Path(places[0]) / "fonts" if places else None
@@ -74,12 +77,13 @@ def _decode(data: bytes, piece: Piece) -> Face:
     face = shaper.Face(decoded.getvalue())
     font = shaper.Font(face)
     owned = set(face.unicodes)
+    glyphs = [font.get_glyph_h_advance(number) for number in range(face.glyph_count)]
     advance = {
-        chr(code): font.get_glyph_h_advance(font.get_nominal_glyph(code)) / face.upem
+        chr(code): glyphs[font.get_nominal_glyph(code)] / face.upem
         for codes in piece.ranges()
         for code in owned.intersection(codes)
     }
-    return Face(font, face.upem, advance, plain=not {"GPOS", "GSUB", "kern"} & set(face.table_tags))
+    return Face(font, face.upem, advance, glyphs, plain=not {"GPOS", "GSUB", "kern"} & set(face.table_tags))
 
 
 @cache

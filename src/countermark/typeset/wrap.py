@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from countermark.typeset.breaks import SPACE, has_emoji, tokens
-from countermark.typeset.measure import grained
+from countermark.typeset.measure import drawn_size
 from countermark.typeset.pieces import editor_fonts
 from countermark.typeset.shape import stack
 
@@ -26,10 +26,12 @@ def wrap(text: str, family: int, size: float, width: float) -> str:
     """
     if not 0 <= width < math.inf:
         return text
-    faces, drawn = stack(family, editor_fonts()), grained(size)
+    faces = stack(family, editor_fonts())
+    drawn = drawn_size(size, faces.units_per_em)
 
     def across(line: str) -> float:
-        return faces.line(line).ems * drawn
+        found = faces.line(line)
+        return found.advance * drawn + found.kerning * size
 
     lines: list[str] = []
     for line in text.split("\n"):
