@@ -18,7 +18,8 @@ _PROPORTION: Final = 0.25
 _ADAPTIVE: Final = 32.0
 _STEPS: Final = 16
 """Chords by which a rounded corner is followed: its arc is then off by less than 0.05 px at the largest radius."""
-_CLOSE: Final = 1e-9
+_CLOSE: Final = 1e-6
+"""In px: nothing that is drawn is finer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,31 +100,36 @@ class _Quarter:
     """One quarter of an outline."""
 
     def __init__(self, element: Element) -> None:
-        self.box = box(element)
-        self.round = element["type"] == "ellipse"
-        self.path = [] if self.round else _path(element, self.box)
+        self.box = frame = box(element)
+        self.kind = element["type"]
+        self.radius = 0.0
+        self.path: list[Point] = []
+        if self.kind == "diamond":
+            self.path = _diamond(element, frame.hx, frame.hy)
+        elif self.kind != "ellipse":
+            self.radius = _radius(min(frame.hx, frame.hy) * 2, element)
 
     def distance(self, point: Point) -> float:
         x, y = self.box.inside(point)
         x, y = abs(x), abs(y)
-        if self.round:
-            return _from_ellipse(x, y, self.box.hx, self.box.hy)
+        hx, hy, radius = self.box.hx, self.box.hy, self.radius
+        if self.kind == "ellipse":
+            return _from_ellipse(x, y, hx, hy)
+        if self.kind == "diamond":
+            return _from_path(x, y, self.path)
+        if x <= hx - radius or y <= hy - radius:
+            return max(x - hx, y - hy)
+        if not radius:
+            return math.hypot(x - hx, y - hy)
+        if not self.path:
+            self.path = _corner(hx, hy, radius)
         return _from_path(x, y, self.path)
 
 
-def _path(element: Element, frame: Box) -> list[Point]:
-    """Return the quarter with positive coordinates, from its right end to its lower end."""
-    if element["type"] == "diamond":
-        return _diamond(element, frame.hx, frame.hy)
-    radius = _radius(min(frame.hx, frame.hy) * 2, element)
-    if radius <= 0:
-        return [(frame.hx, 0.0), (frame.hx, frame.hy), (0.0, frame.hy)]
-    corner = []
-    for step in range(_STEPS + 1):
-        t = step / _STEPS
-        # The editor draws the corner as a quadratic curve whose control point is the corner itself.
-        corner.append((frame.hx - radius * t * t, frame.hy - radius * (1 - t) * (1 - t)))
-    return [(frame.hx, 0.0), *corner, (0.0, frame.hy)]
+def _corner(hx: float, hy: float, radius: float) -> list[Point]:
+    """Return a rounded corner: a quadratic curve, as the editor draws it, whose control point is the corner itself."""
+    shares = [step / _STEPS for step in range(_STEPS + 1)]
+    return [(hx - radius * t * t, hy - radius * (1 - t) * (1 - t)) for t in shares]
 
 
 def _diamond(element: Element, hx: float, hy: float) -> list[Point]:

@@ -1,0 +1,143 @@
+"""A scene being changed: elements are copied on their first change, the rest stay the very objects they were.
+
+Who depends on whom (arrows on targets, text on containers, children on frames) is found in one pass, when asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from countermark.scene import order
+from countermark.scene.document import Scene
+from countermark.scene.element import Element
+from countermark.scene.env import Env
+
+
+class Draft:
+    """The elements of a scene with changes on top."""
+
+    def __init__(self, scene: Scene, env: Env) -> None:
+        self.scene = scene
+        self.env = env
+        self.base = scene.by_id
+        self.changed: dict[str, Element] = {}
+        self.made: dict[str, Element] = {}
+        self.moved: set[str] = set()
+        self._behind: dict[str, list[str]] = {}
+        self._before: dict[str, list[str]] = {}
+        self._tail: list[str] = []
+
+    def get(self, name: str | None) -> Element | None:
+        """Return an element as it is now, tombstones too, for reading."""
+        if name is None:
+            return None
+        return self.changed.get(name) or self.made.get(name) or self.base.get(name)
+
+    def live(self, name: str | None) -> Element | None:
+        """Return an element that is no tombstone, for reading."""
+        found = self.get(name)
+        return None if found is None or found.get("isDeleted") else found
+
+    def edit(self, name: str) -> Element:
+        """Return an element for changing. Its members may be exchanged, not changed in place."""
+        found = self.changed.get(name) or self.made.get(name)
+        if found is None:
+            found = self.changed[name] = dict(self.base[name])
+        return found
+
+    def set(self, name: str, **members: Any) -> None:
+        """Exchange members of an element; one that says the same already stays untouched."""
+        found = self.get(name)
+        if found is not None and any(found.get(key, ...) != value for key, value in members.items()):
+            self.edit(name).update(members)
+
+    def add(self, element: Element) -> None:
+        """Put a new element in: a label right behind its container, a child right before its frame, else on top."""
+        name = element["id"]
+        self.made[name] = element
+        self._put(name, element)
+
+    def settle(self, name: str) -> None:
+        """Put an element that is there already where its new frame wants it."""
+        element = self.get(name)
+        if element is None:
+            return
+        if name in self.made:
+            for places in (*self._behind.values(), *self._before.values(), self._tail):
+                if name in places:
+                    places.remove(name)
+        else:
+            self.edit(name)
+            self.moved.add(name)
+        self._put(name, element)
+
+    def _put(self, name: str, element: Element) -> None:
+        container, frame = element.get("containerId"), element.get("frameId")
+        if container is not None and self.get(container) is not None:
+            self._behind.setdefault(container, []).append(name)
+        elif frame is not None and self.get(frame) is not None:
+            self._before.setdefault(frame, []).append(name)
+        else:
+            self._tail.append(name)
+
+    def alive(self) -> Iterator[Element]:
+        """Yield all elements as they are now, without tombstones; of those that share an id, the first."""
+        for name in self.base:
+            found = self.changed.get(name) or self.base[name]
+            if not found.get("isDeleted"):
+                yield found
+        for found in self.made.values():
+            if not found.get("isDeleted"):
+                yield found
+
+    def order(self) -> list[Element]:
+        """Return all elements in drawing order, with order keys for those that are new or moved."""
+        out: list[Element] = []
+        new: list[bool] = []
+
+        def put(element: Element, *, fresh: bool) -> None:
+            name = element["id"]
+            waiting = self._before.pop(name, ())
+            for child in waiting:
+                put(self._current(child), fresh=True)
+            out.append(element)
+            new.append(fresh)
+            for label in self._behind.pop(name, ()):
+                put(self._current(label), fresh=True)
+
+        placed = self._behind or self._before or self.moved
+        changed = self.changed
+        base = self.base
+        for element in self.scene.elements:
+            name = element.get("id")
+            first = isinstance(name, str) and base[name] is element
+            if not first:
+                out.append(element)
+                new.append(False)
+                continue
+            if not placed:
+                out.append(changed.get(name, element))  # type: ignore[arg-type]
+                new.append(False)
+            elif name not in self.moved:
+                put(changed.get(name, element), fresh=False)  # type: ignore[arg-type]
+        for name in self._tail:
+            put(self._current(name), fresh=True)
+        self._key(out, new)
+        return out
+
+    def _current(self, name: str) -> Element:
+        found = self.get(name)
+        if found is None:
+            message = f"element {name!r} was placed and is not there"
+            raise AssertionError(message)
+        return found
+
+    @staticmethod
+    def _key(elements: Sequence[Element], new: Sequence[bool]) -> None:
+        if not any(new):
+            return
+        keys = iter(order.assign([element.get("index") for element in elements], new))
+        for element, fresh in zip(elements, new, strict=True):
+            if fresh:
+                element["index"] = next(keys)

@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from countermark.scene.codes import SceneError
+from countermark.scene.document import Scene, dump, load
+from countermark.scene.limits import DEFAULT, Limits
+from countermark.scene.operation import Applied, Env, apply, create
+from countermark.scene.outline import distance
+
+Element = dict[str, Any]
+
+
+def env(**said: Any) -> Env:
+    return Env(chance=random.Random(7), now=1_700_000_000_000, **said)  # noqa: S311 - the same ids each time
+
+
+def drawn(*elements: Element) -> Scene:
+    return load(dump(create(list(elements), env()).scene), DEFAULT)
+
+
+def box(name: str, x: float = 0, y: float = 0, **more: Any) -> Element:
+    return {"type": "rectangle", "id": name, "x": x, "y": y, "width": 200, "height": 100, **more}
+
+
+def update(name: str, **patch: Any) -> dict[str, Any]:
+    return {"op": "update", "id": name, "patch": patch}
+
+
+def add(**element: Any) -> dict[str, Any]:
+    return {"op": "add", "element": element}
+
+
+def done(scene: Scene, *operations: dict[str, Any]) -> Applied:
+    return apply(scene, list(operations), env())
+
+
+def of(scene: Scene, name: str) -> Element:
+    return scene.by_id[name]
+
+
+def end_of(arrow: Element, place: int) -> tuple[float, float]:
+    x, y = arrow["points"][place]
+    return arrow["x"] + x, arrow["y"] + y
+
+
+def label_of(scene: Scene, container: str) -> Element:
+    return next(e for e in scene.elements if e.get("containerId") == container and not e["isDeleted"])
+
+
+def test_what_is_not_touched_stays_the_same_object() -> None:
+    scene = drawn(box("a"), box("b", 400), box("c", 800))
+    after = done(scene, update("b", x=450)).scene
+    assert [one is other for one, other in zip(scene.elements, after.elements, strict=True)] == [True, False, True]
+
+
+def test_only_the_touched_element_gets_a_new_version() -> None:
+    scene = drawn(box("a"), box("b", 400))
+    after = done(scene, update("a", strokeColor="#ff0000")).scene
+    before, now = of(scene, "a"), of(after, "a")
+    assert now == before | {
+        "strokeColor": "#ff0000",
+        "version": before["version"] + 1,
+        "versionNonce": now["versionNonce"],
+        "updated": 1_700_000_000_000,
+    }
+    assert now["versionNonce"] != before["versionNonce"]
+
+
+def test_an_update_that_says_what_is_there_changes_no_byte() -> None:
+    scene = drawn(box("a", label="hello"))
+    assert dump(done(scene, update("a", x=0, width=200, strokeColor="#1e1e1e")).scene) == dump(scene)
+
+
+def test_one_bad_operation_rejects_all() -> None:
+    scene = drawn(box("a"))
+    before = json.dumps(scene.elements)
+    with pytest.raises(SceneError) as caught:
+        done(scene, update("a", x=9), update("a", opacity=101))
+    assert caught.value.code == "invalid_operation"
+    assert caught.value.details == {"pointer": "/operations/1/patch/opacity", "element": "a"}
+    assert json.dumps(scene.elements) == before
+
+
+def test_a_label_becomes_bound_text_right_behind_its_container() -> None:
+    scene = drawn(box("a", label="Ledger"), box("b", 400))
+    names = [element["type"] for element in scene.elements]
+    text = label_of(scene, "a")
+    assert names == ["rectangle", "text", "rectangle"]
+    assert of(scene, "a")["boundElements"] == [{"id": text["id"], "type": "text"}]
+    assert (text["x"] + text["width"] / 2, text["y"] + text["height"] / 2) == pytest.approx((100, 50))
+
+
+def test_a_moved_container_takes_its_text_and_its_arrows_along() -> None:
+    scene = drawn(
+        box("a", label="one"),
+        box("b", 600, label="two"),
+        {"type": "arrow", "id": "r", "x": 0, "y": 0, "startElementId": "a", "endElementId": "b", "label": "calls"},
+    )
+    after = done(scene, update("b", x=600, y=500)).scene
+    assert label_of(after, "b")["y"] == label_of(scene, "b")["y"] + 500
+    arrow = of(after, "r")
+    assert distance(of(after, "b"), end_of(arrow, -1)) == pytest.approx(6, abs=1e-4)
+    assert distance(of(after, "a"), end_of(arrow, 0)) == pytest.approx(6, abs=1e-4)
+    text = label_of(after, "r")
+    middle = [(one + other) / 2 for one, other in zip(end_of(arrow, 0), end_of(arrow, -1), strict=True)]
+    assert [text["x"] + text["width"] / 2, text["y"] + text["height"] / 2] == pytest.approx(middle)
+    assert of(after, "a") is of(scene, "a")
+
+
+def test_a_container_grows_with_its_text() -> None:
+    scene = drawn(box("a", label="short"))
+    after = done(scene, update("a", label="many words " * 30)).scene
+    text, container = label_of(after, "a"), of(after, "a")
+    assert container["height"] >= text["height"] + 10
+    assert text["originalText"] == "many words " * 30
+    assert text["id"] == label_of(scene, "a")["id"]
+
+
+def test_deleting_a_shape_frees_arrows_and_deletes_its_text() -> None:
+    scene = drawn(
+        box("a", label="one"),
+        box("b", 600),
+        {"type": "arrow", "id": "r", "x": 0, "y": 0, "startElementId": "a", "endElementId": "b"},
+    )
+    after = done(scene, {"op": "delete", "id": "a"}).scene
+    text = label_of(scene, "a")["id"]
+    assert (of(after, "a")["isDeleted"], of(after, text)["isDeleted"]) == (True, True)
+    arrow = of(after, "r")
+    assert (arrow["startBinding"], arrow["endBinding"]["elementId"]) == (None, "b")
+    assert arrow["points"] == of(scene, "r")["points"]
+    assert len(after.elements) == len(scene.elements)
+
+
+def test_deleting_an_arrow_lets_its_targets_forget_it() -> None:
+    scene = drawn(
+        box("a"),
+        box("b", 600),
+        {"type": "arrow", "id": "r", "x": 0, "y": 0, "startElementId": "a", "endElementId": "b"},
+    )
+    after = done(scene, {"op": "delete", "id": "r"}).scene
+    assert (of(after, "a")["boundElements"], of(after, "b")["boundElements"]) == ([], [])
+
+
+def test_null_unbinds_one_end() -> None:
+    scene = drawn(
+        box("a"),
+        box("b", 600),
+        {"type": "arrow", "id": "r", "x": 0, "y": 0, "startElementId": "a", "endElementId": "b"},
+    )
+    after = done(scene, update("r", startElementId=None)).scene
+    assert of(after, "r")["startBinding"] is None
+    assert of(after, "r")["endBinding"]["elementId"] == "b"
+    assert of(after, "a")["boundElements"] == []
+
+
+def test_an_arrow_may_name_what_the_same_call_adds_later() -> None:
+    scene = drawn(box("a"))
+    after = done(
+        scene,
+        add(type="arrow", id="r", x=0, y=0, startElementId="a", endElementId="z"),
+        add(**box("z", 0, 400)),
+    ).scene
+    assert of(after, "z")["boundElements"] == [{"id": "r", "type": "arrow"}]
+
+
+@pytest.mark.parametrize(
+    ("operation", "code", "pointer"),
+    [
+        (add(**box("a")), "duplicate_id", "/operations/0/element/id"),
+        (update("nobody", x=1), "not_found", "/operations/0/id"),
+        ({"op": "delete", "id": "nobody"}, "not_found", "/operations/0/id"),
+        ({"op": "move", "id": "a"}, "invalid_operation", "/operations/0/op"),
+        (update("a", version=3), "invalid_operation", "/operations/0/patch/version"),
+        (update("a"), "invalid_operation", "/operations/0/patch"),
+        (update("a", frameId="nobody"), "invalid_reference", "/operations/0/patch/frameId"),
+        (add(type="arrow", x=0, y=0, endElementId="nobody"), "invalid_reference", "/operations/0/element/endElementId"),
+        (
+            add(type="image", x=0, y=0, width=1, height=1, fileId="no"),
+            "invalid_reference",
+            "/operations/0/element/fileId",
+        ),
+        (add(type="frame", x=0, y=0), "unsupported_element", "/operations/0/element/type"),
+        ({"op": "add"}, "invalid_operation", "/operations/0/element"),
+        (5, "invalid_operation", "/operations/0"),
+    ],
+)
+def test_a_refusal_names_its_code_and_place(operation: dict[str, Any], code: str, pointer: str) -> None:
+    with pytest.raises(SceneError) as caught:
+        done(drawn(box("a")), operation)
+    assert (caught.value.code, caught.value.details["pointer"]) == (code, pointer)
+
+
+@pytest.mark.parametrize("operations", [[], [update("a", x=1)] * 501, None, {}])
+def test_a_call_has_1_to_500_operations(operations: Any) -> None:
+    with pytest.raises(SceneError, match="invalid_operation"):
+        apply(drawn(box("a")), operations, env())
+
+
+def test_more_elements_than_allowed_are_refused() -> None:
+    with pytest.raises(SceneError, match="too_many_elements"):
+        create([box("a"), box("b")], env(limits=Limits(max_elements=1)))
+
+
+def test_counts_and_ids_are_those_of_the_operations() -> None:
+    scene = drawn(box("a", label="x"), box("b", 300))
+    applied = done(scene, update("b", x=310), {"op": "delete", "id": "a"}, add(**box("c", 900)))
+    assert (applied.added, applied.updated, applied.deleted, applied.ids) == (1, 1, 1, ("b", "a", "c"))
+    assert applied.followed == (label_of(scene, "a")["id"],)
