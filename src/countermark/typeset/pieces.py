@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from countermark.kernel.errors import CountermarkError
-from countermark.typeset.fonts import FOLDER, Piece
+from countermark.typeset.fonts import BY_NAME, FOLDER, Piece
 
 SETTING: Final = "COUNTERMARK_EDITOR"
 """The environment variable that names a folder with `fonts/Xiaolai` in it."""
@@ -53,12 +53,34 @@ def editor_fonts() -> Path | None:
     return Path(places[0]) / "fonts" if places else None
 
 
+def lacking() -> list[str]:
+    """Return a sentence for each family whose pieces are not here or not the manifest's; texts in it are assumed."""
+    found = []
+    for family in BY_NAME.values():
+        folder = FOLDER if family.bundled else editor_fonts()
+        if family.pieces and folder is None:
+            found.append(not_installed(family.name))
+        elif folder is not None:
+            found += [said for piece in family.pieces if isinstance(said := _read(piece, folder), str)][:1]
+    return found
+
+
+def not_installed(family: str) -> str:
+    """Return the sentence for the family that only the editor's package has."""
+    return f"the pieces of {family} come with the package {PACKAGE}, which is not installed"
+
+
 @cache
 def load(piece: Piece, folder: Path = FOLDER) -> Face | str:
     """Return the decoded piece of a folder of families, or a sentence that says why there is none.
 
     Raises `part_unavailable` where the libraries that decode and shape are not installed.
     """
+    data = _read(piece, folder)
+    return data if isinstance(data, str) else _decode(data, piece)
+
+
+def _read(piece: Piece, folder: Path) -> bytes | str:
     path = folder / piece.folder / piece.file
     try:
         with path.open("rb") as stream:
@@ -67,7 +89,7 @@ def load(piece: Piece, folder: Path = FOLDER) -> Face | str:
         return f"the font piece {piece.folder}/{piece.file} cannot be read: {error.strerror}"
     if hashlib.sha256(data).hexdigest() != piece.sha256:
         return f"the font piece {piece.folder}/{piece.file} is not the one that the manifest lists"
-    return _decode(data, piece)
+    return data
 
 
 def _decode(data: bytes, piece: Piece) -> Face:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from countermark.typeset.fonts import BY_NAME, DEFAULT, FAMILIES, FOLDER, Family, Piece
-from countermark.typeset.pieces import PACKAGE, Face, load, require
+from countermark.typeset.pieces import Face, load, not_installed, require
 
 CJK: Final = "Xiaolai"
 STAND_IN: Final = "Liberation Sans"
@@ -71,8 +71,8 @@ class Line(NamedTuple):
 class Stack:
     """The faces that a family's text is drawn with, in the order in which a browser asks them."""
 
-    def __init__(self, family: Family, editor: Path | None) -> None:
-        places: list[tuple[Piece, Path | None]] = [(piece, FOLDER) for piece in reversed(family.pieces)]
+    def __init__(self, family: Family, editor: Path | None, bundled: Path = FOLDER) -> None:
+        places: list[tuple[Piece, Path | None]] = [(piece, bundled) for piece in reversed(family.pieces)]
         if family.number == DEFAULT:
             places += [(piece, editor) for piece in reversed(BY_NAME[CJK].pieces)]
         self.units_per_em = family.units_per_em
@@ -165,7 +165,7 @@ class Stack:
         for piece, folder, ranges in self._places:
             if any(code in codes for codes in ranges):
                 if folder is None:
-                    return f"the pieces of {CJK} come with the package {PACKAGE}, which is not installed"
+                    return not_installed(CJK)
                 face = load(piece, folder)
                 if isinstance(face, str) or character in face.advance:
                     return face
@@ -190,9 +190,10 @@ def _shaped(face: Face, text: str, script: str) -> Line:
     buffer.script = script
     buffer.language = "en"
     shaper.shape(face.font, buffer)
-    own = sum([face.glyphs[glyph.codepoint] for glyph in buffer.glyph_infos])
-    units = sum([position.x_advance for position in buffer.glyph_positions])
-    return Line(own / face.units_per_em, (units - own) / face.units_per_em)
+    given = [position.x_advance for position in buffer.glyph_positions]
+    # A glyph that was made invisible, or a mark, has no advance left to scale.
+    own = sum([face.glyphs[glyph.codepoint] for glyph, units in zip(buffer.glyph_infos, given, strict=True) if units])
+    return Line(own / face.units_per_em, (sum(given) - own) / face.units_per_em)
 
 
 def _clusters(text: str) -> list[str]:
