@@ -41,7 +41,6 @@ _LEDGER: Final = frozenset({"ledger_busy", "ledger_broken", "workspace_newer"})
 _MEANS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "path_escape": "permission_denied",
-        "disk_read_only": "permission_denied",
         "not_a_regular_file": "permission_denied",
         "budget_exhausted": "permission_denied",
         "input_too_large": "too_large",

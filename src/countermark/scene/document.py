@@ -162,6 +162,15 @@ def dump(scene: Scene) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2)
 
 
+def count(data: bytes) -> int:
+    """Return how many elements, tombstones included, the document in some bytes has; raise `invalid_scene`."""
+    try:
+        value = orjson.loads(data)
+        return len(value.get("elements") or ())
+    except (orjson.JSONDecodeError, AttributeError, TypeError):
+        raise _misshapen("", "is not a document") from None
+
+
 def same(one: Any, other: Any) -> bool:
     """Say whether two JSON values are the same: member order and number spelling do not count, true is not 1."""
     if one is other:
@@ -186,8 +195,13 @@ def adopted(base: Scene, elements: Sequence[Element]) -> list[Element]:
     ]
 
 
-def require_within(scene: Scene, limits: Limits) -> None:
-    """Raise `too_many_elements` or `too_large` when a scene has more elements, files or image text than allowed."""
+def require_within(scene: Scene, limits: Limits, *, size: int = 0) -> None:
+    """Raise `too_many_elements` or `too_large` when a scene has more elements, files, image text, bytes than allowed.
+
+    `size` is the length of its bytes where that is not checked yet.
+    """
+    if size > limits.max_scene_bytes:
+        raise _too_large("The scene", size, limits.max_scene_bytes, "bytes")
     if len(scene.elements) > limits.max_elements:
         raise refuse(
             "too_many_elements",
@@ -228,7 +242,7 @@ def _fragment(value: Any, level: int, pointer: str) -> orjson.Fragment:
 def _misshapen(pointer: str, what: str) -> SceneError:
     return refuse(
         "invalid_scene",
-        f"{pointer} {what}.",
+        f"{pointer or 'The document'} {what}.",
         next_action="Correct the document.",
         details={"reason": "not-a-scene", "pointer": pointer},
     )
@@ -236,7 +250,7 @@ def _misshapen(pointer: str, what: str) -> SceneError:
 
 def _not_a_scene(value: Any, kind: Any) -> SceneError:
     if not isinstance(value, dict):
-        return _misshapen("", "The document is not an object")
+        return _misshapen("", "is not an object")
     other = kind in _OTHER_KINDS
     return refuse(
         "invalid_scene",

@@ -1,0 +1,111 @@
+"""The trash: a scene with everything that stood beside it, in a folder of its own, so that its name is free."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, Final
+
+import orjson
+
+from countermark.kernel.errors import CountermarkError
+from countermark.scene import backup, document, recovery, sidecar
+from countermark.scene import name as names
+from countermark.scene.evidence import Evidence
+from countermark.scene.recovery import Seen
+from countermark.scene.shelf import Shelf
+from countermark.scene.sidecar import Record
+from countermark.scene.token import Turn
+
+SCHEMA: Final = "countermark/trash@1"
+_INFO: Final = "trash.json"
+
+
+def put(shelf: Shelf, turn: Turn, name: str, seen: Seen, actor: str, request_id: str | None) -> Evidence:
+    """Move a scene into the trash; the move of its file is the moment from which it is gone."""
+    root, file = shelf.root, names.scene_file(name)
+    record, _ = recovery.recorded(shelf, name, seen.sha256)
+    folder = _folder(shelf, name)
+    info = _info(shelf, name, seen, record, actor, request_id)
+    root.make_dir(folder)
+    try:
+        root.create(f"{folder}/{_INFO}", orjson.dumps(info, option=orjson.OPT_INDENT_2))
+        turn.verify()
+        recovery.require_unchanged(shelf, name, seen, record)
+        root.move_new(file, f"{folder}/{file}")
+    except BaseException:
+        with suppress(CountermarkError):
+            root.remove_tree(folder)
+        raise
+    set_aside(shelf, name, folder)
+    return _evidence(info)
+
+
+def set_aside(shelf: Shelf, name: str, folder: str | None = None) -> None:
+    """Put whatever stands beside a name without a scene into the trash: nobody inherits it."""
+    root = shelf.root
+    beside = [names.sidecar_file(name), names.intent_file(name, 0), names.intent_file(name, 1)]
+    beside = [file for file in beside if root.exists(file)]
+    beside += [names.backup_file(name, revision) for revision in backup.revisions(root, name)]
+    if not beside:
+        return
+    if folder is None:
+        folder = _folder(shelf, name)
+        root.make_dir(folder)
+    for file in beside:
+        with suppress(CountermarkError):  # gone by itself
+            root.move_new(file, f"{folder}/{file.rpartition('/')[2]}")
+
+
+def done(shelf: Shelf, name: str, request_id: str | None) -> Evidence | None:
+    """Return the evidence of a request that put a scene into the trash before; None when none of that id did."""
+    if request_id is None or not shelf.root.exists(names.TRASH):
+        return None
+    for entry in shelf.root.listing(names.TRASH):
+        folder = f"{names.TRASH}/{entry.name}"
+        if entry.kind != "folder" or not shelf.root.exists(f"{folder}/{names.scene_file(name)}"):
+            continue
+        with suppress(CountermarkError, orjson.JSONDecodeError, KeyError, TypeError):
+            info = orjson.loads(shelf.root.read(f"{folder}/{_INFO}", cap=sidecar.CAP))
+            if info["schema"] == SCHEMA and info["name"] == name and info["requestId"] == request_id:
+                return _evidence(info, duplicate=True)
+    return None
+
+
+def _folder(shelf: Shelf, name: str) -> str:
+    return f"{names.TRASH}/{name}.{shelf.ids.new('t')}"
+
+
+def _info(
+    shelf: Shelf, name: str, seen: Seen, record: Record | None, actor: str, request_id: str | None
+) -> dict[str, Any]:
+    count = record.element_count if record else 0
+    if record is None:
+        with suppress(CountermarkError):
+            count = document.count(seen.data)
+    return {
+        "schema": SCHEMA,
+        "name": name,
+        "revision": record.revision if record else 0,
+        "sha256": seen.sha256,
+        "byteLength": len(seen.data),
+        "elementCount": count,
+        "trashedAt": shelf.now(),
+        "trashedBy": actor,
+        "requestId": request_id,
+        "uid": record.uid if record else "",
+    }
+
+
+def _evidence(info: dict[str, Any], *, duplicate: bool = False) -> Evidence:
+    return Evidence(
+        info["name"],
+        info["revision"],
+        info["revision"],
+        info["sha256"],
+        info["byteLength"],
+        info["elementCount"],
+        info["trashedAt"],
+        duplicate=duplicate,
+        uid=info["uid"],
+        more={"requestId": info["requestId"]},
+    )
