@@ -1,0 +1,1 @@
+"""The built page of Countermark's scenes: files beside this module, in `dist/`."""
