@@ -15,7 +15,7 @@ from typing import Any, Final
 import orjson
 
 from countermark.scene.codes import SceneError, refuse
-from countermark.scene.jsontext import read
+from countermark.scene.jsontext import read, same
 from countermark.scene.layout import Layout, lay_out
 from countermark.scene.limits import Limits
 from countermark.scene.spelling import HOUSE, escaped, spell
@@ -149,7 +149,7 @@ def dump(scene: Scene) -> bytes:
     if "elements" in changed:
         known = {id(element) for element in base.elements}
         value["elements"] = [
-            element if id(element) in known else _fragment(element, 2, f"/elements/{place}")
+            element if id(element) in known else _respelled(element, base, f"/elements/{place}")
             for place, element in enumerate(scene.elements)
         ]
     if "appState" in changed:
@@ -169,19 +169,6 @@ def count(data: bytes) -> int:
         return len(value.get("elements") or ())
     except (orjson.JSONDecodeError, AttributeError, TypeError):
         raise _misshapen("", "is not a document") from None
-
-
-def same(one: Any, other: Any) -> bool:
-    """Say whether two JSON values are the same: member order and number spelling do not count, true is not 1."""
-    if one is other:
-        return True
-    if isinstance(one, bool) or isinstance(other, bool):
-        return False
-    if isinstance(one, dict):
-        return isinstance(other, dict) and one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
-    if isinstance(one, list | tuple):
-        return isinstance(other, list | tuple) and len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other)
 
 
 def adopted(base: Scene, elements: Sequence[Element]) -> list[Element]:
@@ -233,6 +220,22 @@ def _part(value: Mapping[str, Any], name: str, kind: type) -> Any:
     if not isinstance(part, kind):
         raise _misshapen(f"/{name}", "is not an array" if kind is list else "is not an object")
     return part
+
+
+def _respelled(element: Element, base: Scene, pointer: str) -> Any:
+    """Return an element for writing: what it says as before is spelled as before, the rest as JavaScript does."""
+    old = base.by_id.get(str(element.get("id")))
+    if old is None:
+        return _fragment(element, 2, pointer)
+    new = {name: None for name in element if name not in old}
+    if new:
+        spell(new, HOUSE, "", pointer=pointer)  # refuses names that are not allowed
+    return {
+        name: old[name]
+        if name in old and same(member, old[name])
+        else _fragment(member, 3, f"{pointer}/{escaped(name)}")
+        for name, member in element.items()
+    }
 
 
 def _fragment(value: Any, level: int, pointer: str) -> orjson.Fragment:

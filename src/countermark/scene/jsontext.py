@@ -60,6 +60,19 @@ def unique(data: bytes) -> Any:
     return reading.value
 
 
+def same(one: Any, other: Any) -> bool:
+    """Say whether two JSON values are the same: member order and number spelling do not count, true is not 1."""
+    if one is other:
+        return True
+    if isinstance(one, bool) or isinstance(other, bool):
+        return False
+    if isinstance(one, dict):
+        return isinstance(other, dict) and one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
+    if isinstance(one, list | tuple):
+        return isinstance(other, list | tuple) and len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)
+
+
 def conflict_marked(data: bytes) -> bool:
     """Say whether the bytes hold a merge that nobody has finished: lines with both markers of a conflict."""
     return all(mark.search(data) for mark in _CONFLICT)

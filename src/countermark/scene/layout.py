@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from countermark.scene.jsontext import Item, Member, decode, items, members, skip
+from countermark.scene.jsontext import Item, Member, decode, items, members, same, skip
 from countermark.scene.spelling import HOUSE, Style, escaped, indent_at, quoted, spell, style_of
 
 _Old = Sequence[Item | Member]
@@ -90,6 +90,9 @@ class Layout:
                 yield self.text[old[place].at : old[place].end], place
                 continue
             like = known.get(identity) if isinstance(identity, str) else None
+            if like is not None and not keyed and self.text[like.start] == "{":
+                yield self._element(like, value, fallback, f"/{part_name}/{name}"), None
+                continue
             like = like or (old[-1] if old else None)
             style, inner = fallback, indent
             if like is not None and self.text[like.start] == "{":
@@ -97,6 +100,32 @@ class Layout:
             pointer = f"/{part_name}/{escaped(name)}"
             key = f"{quoted(name)}{style.colon}" if keyed else ""
             yield key + spell(value, style, inner, pointer=pointer, depth=3), None
+
+    def _element(self, like: Item | Member, value: dict[str, Any], fallback: Style, pointer: str) -> str:
+        """Return an element's text with the members exchanged that say something else than before."""
+        text, start = self.text, like.start
+        style, indent = style_of(text, start, fallback), indent_at(text, start)
+        found, end = members(text, start)
+        last = {member.name: place for place, member in enumerate(found)}
+        if len(last) != len(found) or not found:
+            return spell(value, style, indent, pointer=pointer, depth=3)
+        out, head = [text[start]], text[start + 1 : found[0].at]
+        joint = text[found[0].end : found[1].at] if len(found) > 1 else "," + head
+        before = -2
+        for name, member in value.items():
+            place = last.get(name, -2)
+            gap = text[found[before].end : found[place].at] if place == before + 1 > 0 else joint
+            out.append(gap if len(out) > 1 else head)
+            if place >= 0 and same(member, found[place].value):
+                out.append(text[found[place].at : found[place].end])
+            else:
+                spelled = spell({name: member}, Style("", "", ",", style.colon), "", pointer=pointer, depth=3)[1:-1]
+                if isinstance(member, dict | list):
+                    inner = spell(member, style, indent + style.unit, pointer=f"{pointer}/{escaped(name)}", depth=4)
+                    spelled = f"{quoted(name)}{style.colon}{inner}"
+                out.append(spelled)
+            before = place
+        return "".join([*out, text[found[-1].end : end]])
 
 
 def lay_out(text: str) -> Layout:

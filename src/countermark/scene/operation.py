@@ -14,11 +14,12 @@ from countermark.scene import attachment
 from countermark.scene.binding import END, START
 from countermark.scene.change import Change, Wish
 from countermark.scene.codes import refuse
-from countermark.scene.document import APP_STATE, Scene, empty, require_within, same
+from countermark.scene.document import APP_STATE, Scene, empty, require_within
 from countermark.scene.draft import Draft
 from countermark.scene.element import Element, Made, make
 from countermark.scene.env import Env
 from countermark.scene.field import Fields, is_number
+from countermark.scene.jsontext import same
 from countermark.scene.label import measure
 from countermark.scene.patch import patch
 from countermark.scene.settle import settle
