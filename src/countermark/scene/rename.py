@@ -11,11 +11,11 @@ from countermark.scene import backup, intent, recovery
 from countermark.scene import name as names
 from countermark.scene.recovery import State
 from countermark.scene.shelf import Shelf
-from countermark.scene.sidecar import Record
+from countermark.scene.sidecar import Asked, Record
 from countermark.scene.token import Turn
 
 
-def move(shelf: Shelf, turns: Mapping[str, Turn], state: State, to: str, actor: str, request_id: str | None) -> Record:
+def move(shelf: Shelf, turns: Mapping[str, Turn], state: State, to: str, asked: Asked) -> Record:
     """Move a scene to a free name; the caller holds both turns. Return the record of the new revision."""
     root, before = shelf.root, state.record
     record = replace(
@@ -23,13 +23,13 @@ def move(shelf: Shelf, turns: Mapping[str, Turn], state: State, to: str, actor: 
         name=to,
         revision=before.revision + 1,
         updated_at=shelf.now(),
-        updated_by=actor,
+        updated_by=asked.actor,
         previous_revision=before.revision,
         previous_sha256=before.sha256,
         restored_from=None,
         moved_from=before.name,
     )
-    record = record.remembering(recovery.remembered(request_id, None, record))
+    record = record.remembering(recovery.remembered(asked.request_id, None, record), asked.mark)
     backup.keep(root, before.name, before.revision, before.sha256)
     intent.write(root, record)
     try:

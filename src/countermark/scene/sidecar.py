@@ -18,7 +18,7 @@ SCHEMA: Final = "dsh-excalidraw/revision@1"
 ACTORS: Final = frozenset({"agent", "ui", "cli", "import", "restore", "recovery"})
 REMEMBERED: Final = 32
 """How many successful requests a scene remembers (seed 3 §3.4)."""
-LINEAGE: Final = 64
+LINEAGE: Final = 32
 CAP: Final = 1 << 20
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
@@ -50,12 +50,24 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """Who asks for a new revision, under which request id, with the digest of what is asked, and under which mark."""
+
+    actor: str
+    request_id: str | None = None
+    payload: str | None = None
+    mark: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """One revision of the recent past: its number, who made it and when."""
+    """One revision of the recent past: its number, who made it and when, its digest, and the mark of who allowed it."""
 
     revision: int
     by: str
     at: str
+    sha256: str
+    mark: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +100,10 @@ class Record:
         """Return the remembered request of that id."""
         return next((one for one in reversed(self.recent) if one.id == request_id), None) if request_id else None
 
-    def remembering(self, request: Request | None) -> Record:
-        """Return the record with one more request and itself in the lineage."""
+    def remembering(self, request: Request | None, mark: str | None = None) -> Record:
+        """Return the record with one more request and itself, under a mark, in the lineage."""
         recent = self.recent if request is None else (*self.recent, request)[-REMEMBERED:]
-        step = Step(self.revision, self.updated_by, self.updated_at)
+        step = Step(self.revision, self.updated_by, self.updated_at, self.sha256, mark)
         return replace(self, recent=recent, lineage=(*self.lineage, step)[-LINEAGE:])
 
     def wire(self) -> dict[str, Any]:
@@ -110,7 +122,7 @@ class Record:
             "recentRequests": [request.wire() for request in self.recent],
             "uid": self.uid,
             "deletedCount": self.deleted_count,
-            "lineage": [[step.revision, step.by, step.at] for step in self.lineage],
+            "lineage": [[one.revision, one.by, one.at, one.sha256, one.mark] for one in self.lineage],
         }
         if self.created is not None:
             value["createdBy"] = self.created.wire()
@@ -155,7 +167,7 @@ def of_value(value: Any, name: str) -> Record | None:
             previous_sha256=None if value.get("previousSha256") is None else _digest(value["previousSha256"]),
             recent=tuple(_request(one) for one in value.get("recentRequests") or [])[-REMEMBERED:],
             created=_request(value["createdBy"]) if value.get("createdBy") else None,
-            lineage=tuple(Step(_count(a), _text(b), _text(c)) for a, b, c in value.get("lineage") or [])[-LINEAGE:],
+            lineage=tuple(_step(*one) for one in value.get("lineage") or [])[-LINEAGE:],
             restored_from=None if value.get("restoredFrom") is None else _count(value["restoredFrom"]),
             fingerprint=_fingerprint(value.get("file")),
             moved_from=None if value.get("movedFrom") is None else _text(value["movedFrom"]),
@@ -168,6 +180,10 @@ def instant(milliseconds: int) -> str:
     """Return a time as the seed spells it, for example 2026-10-28T03:20:11.000Z."""
     at = datetime.fromtimestamp(milliseconds / 1000, UTC)
     return f"{at:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"
+
+
+def _step(revision: Any, by: Any, at: Any, sha256: Any, mark: Any) -> Step:
+    return Step(_count(revision), _text(by), _text(at), _digest(sha256), None if mark is None else _text(mark))
 
 
 def _request(value: Mapping[str, Any]) -> Request:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from countermark.kernel.canon import sha256_hex
 from countermark.kernel.clock import Clock
@@ -20,16 +20,15 @@ from countermark.kernel.kept import KeptRoot
 from countermark.scene import backup, document, history, listing, recovery, rename, trash
 from countermark.scene import name as names
 from countermark.scene.backup import Retention
-from countermark.scene.codes import SceneError, as_scene_error, refuse
+from countermark.scene.codes import SceneError, refuse
 from countermark.scene.document import Scene
 from countermark.scene.evidence import Evidence, Read, Summary, Version, of_record, of_request
 from countermark.scene.limits import DEFAULT, Limits
+from countermark.scene.question import ours, require_current, require_request, require_revision
 from countermark.scene.recovery import Seen, State
-from countermark.scene.shelf import LOCK_SECONDS, Shelf, open_folder
-from countermark.scene.sidecar import ACTORS, Record, instant
+from countermark.scene.shelf import LOCK_SECONDS, Shelf, fingerprint, open_folder
+from countermark.scene.sidecar import Asked, Record, instant
 from countermark.scene.token import Turn
-
-_REQUEST_ID: Final = 200
 
 
 class Store:
@@ -53,6 +52,11 @@ class Store:
         self.shelf.pause = pause or self.shelf.pause
         self._listing = listing.Listing(self.shelf)
         self._swept = False
+
+    @property
+    def path(self) -> str:
+        """The folder, as it was named."""
+        return self.shelf.root.path
 
     @property
     def limits(self) -> Limits:
@@ -105,6 +109,7 @@ class Store:
         actor: str,
         request_id: str | None = None,
         payload_sha256: str | None = None,
+        mark: str | None = None,
     ) -> Evidence:
         """Write a new scene as revision 1 and return the evidence.
 
@@ -113,7 +118,7 @@ class Store:
         """
         with ours():
             names.check(name)
-            _require_request(actor, request_id)
+            require_request(actor, request_id)
             data = self._dumped(scene)
             with self._turn(name) as turn:
                 self._require_free(name, request_id)
@@ -121,7 +126,7 @@ class Store:
                 record = recovery.made(self.shelf, name, None, scene, (sha256_hex(data), len(data)), 1)
                 record = replace(record, updated_by=actor)
                 request = recovery.remembered(request_id, payload_sha256, record)
-                record = replace(record, created=request).remembering(request)
+                record = replace(record, created=request).remembering(request, mark)
                 try:
                     record = recovery.put_in(self.shelf, turn, None, record, data, None)
                 except CountermarkError as error:
@@ -140,17 +145,19 @@ class Store:
         request_id: str | None = None,
         payload_sha256: str | None = None,
         force: bool = False,
+        mark: str | None = None,
     ) -> Evidence:
         """Change a scene and return the evidence, or raise and leave everything as it was (seed 3 §3.3).
 
         `change` makes the new document of the one that stands there; it runs once, under the lock, and not at all for a
-        request that was carried out before. `expected_revision` may be None only with `force`. Raises
+        request that was carried out before. `expected_revision` may be None only with `force`. `mark` is remembered
+        beside the revision, and means nothing here. Raises
         `revision_conflict`, `scene_busy`, `io_error`, whatever `change` raises, and as `read` does.
         """
         with ours():
             names.check(name)
-            _require_request(actor, request_id)
-            _require_revision(expected_revision, force=force)
+            require_request(actor, request_id)
+            require_revision(expected_revision, force=force)
             with self._turn(name) as turn:
                 state = recovery.settle(self.shelf, turn, name, adopting=False)
                 done = state.record.request(request_id)
@@ -159,7 +166,7 @@ class Store:
                 if not force:
                     require_current(state, expected_revision)
                 scene = change(state.scene)
-                return self._commit(turn, state, scene, actor, request_id, payload_sha256)
+                return self._commit(turn, state, scene, Asked(actor, request_id, payload_sha256, mark))
 
     def rename(
         self,
@@ -169,6 +176,7 @@ class Store:
         expected_revision: int | None = None,
         actor: str,
         request_id: str | None = None,
+        mark: str | None = None,
     ) -> Evidence:
         """Give a scene another name, its past and what stands beside it included, as a new revision.
 
@@ -177,8 +185,8 @@ class Store:
         with ours():
             names.check(name)
             names.check(to)
-            _require_request(actor, request_id)
-            _require_revision(expected_revision, force=expected_revision is None)
+            require_request(actor, request_id)
+            require_revision(expected_revision, force=expected_revision is None)
             first, second = sorted((name, to))
             if first == second:
                 raise self._exists(to, None, request_id)
@@ -192,7 +200,7 @@ class Store:
                     require_current(state, expected_revision)
                 self._require_free(to, request_id)
                 trash.set_aside(self.shelf, to)
-                record = rename.move(self.shelf, turns, state, to, actor, request_id)
+                record = rename.move(self.shelf, turns, state, to, Asked(actor, request_id, None, mark))
                 return of_record(record, state.record.revision)
 
     def trash(
@@ -202,6 +210,7 @@ class Store:
         expected_revision: int | None = None,
         actor: str,
         request_id: str | None = None,
+        mark: str | None = None,
     ) -> Evidence:
         """Put a scene with everything beside it into the trash; a new scene of that name inherits nothing.
 
@@ -209,8 +218,8 @@ class Store:
         """
         with ours():
             names.check(name)
-            _require_request(actor, request_id)
-            _require_revision(expected_revision, force=expected_revision is None)
+            require_request(actor, request_id)
+            require_revision(expected_revision, force=expected_revision is None)
             with self._turn(name) as turn:
                 try:
                     seen = self._look(name)
@@ -223,7 +232,7 @@ class Store:
                     state = recovery.settle(self.shelf, turn, name, adopting=True)
                     require_current(state, expected_revision)
                     seen = state.seen
-                return trash.put(self.shelf, turn, name, seen, actor, request_id)
+                return trash.put(self.shelf, turn, name, seen, Asked(actor, request_id, None, mark))
 
     def history(self, name: str) -> Sequence[Version]:
         """Return every revision whose bytes are kept, the newest first."""
@@ -233,7 +242,7 @@ class Store:
 
     def version(self, name: str, revision: int) -> bytes:
         """Return the bytes of one revision; raise `not_found` when they are not kept any more."""
-        _require_revision(revision, force=False)
+        require_revision(revision, force=False)
         read = self._read_or_none(name)
         if read is not None and read.revision == revision:
             return read.data
@@ -249,6 +258,7 @@ class Store:
         actor: str = "restore",
         request_id: str | None = None,
         payload_sha256: str | None = None,
+        mark: str | None = None,
     ) -> Evidence:
         """Bring an earlier revision back, byte for byte, as a new one; damaged bytes go to quarantine first.
 
@@ -256,9 +266,9 @@ class Store:
         """
         with ours():
             names.check(name)
-            _require_request(actor, request_id)
-            _require_revision(revision, force=False)
-            _require_revision(expected_revision, force=expected_revision is None)
+            require_request(actor, request_id)
+            require_revision(revision, force=False)
+            require_revision(expected_revision, force=expected_revision is None)
             with self._turn(name) as turn:
                 data = history.kept(self.shelf, name, revision)
                 scene = document.load(data, self.limits)
@@ -268,7 +278,8 @@ class Store:
                     return of_request(state.record, done, payload_sha256)
                 if expected_revision is not None:
                     require_current(state, expected_revision)
-                return self._commit(turn, state, scene, actor, request_id, payload_sha256, restored_from=revision)
+                asked = Asked(actor, request_id, payload_sha256, mark)
+                return self._commit(turn, state, scene, asked, restored_from=revision)
 
     def uid(self, name: str) -> str:
         """Return the lasting identity of a scene, which a later scene of the same name does not have."""
@@ -284,22 +295,38 @@ class Store:
             done = None if record is None else record.request(request_id)
             return None if record is None or done is None else of_request(record, done, None)
 
+    def records(self, name: str | None = None) -> Iterator[Record]:
+        """Yield the record of one scene, or of every scene that has one, without writing anything."""
+        wanted = [row.name for row in self.list() if row.valid] if name is None else [names.check(name)]
+        for scene in wanted:
+            with suppress(CountermarkError):
+                beside = self.shelf.sidecar(scene)
+                print_ = fingerprint(self.shelf.root.stat(names.scene_file(scene)))
+                if beside is None or beside.fingerprint != print_:
+                    beside = recovery.recorded(self.shelf, scene, self._look(scene).sha256)[0] or beside
+                if beside is not None:
+                    yield beside
+
+    def trashed(self) -> Sequence[dict[str, Any]]:
+        """Return what the trash says of every scene in it."""
+        with ours():
+            return trash.entries(self.shelf)
+
     def _commit(
         self,
         turn: Turn,
         state: State,
         scene: Scene,
-        actor: str,
-        request_id: str | None,
-        payload: str | None,
+        asked: Asked,
         *,
         restored_from: int | None = None,
     ) -> Evidence:
         shelf, before = self.shelf, state.record
         data = self._dumped(scene)
         record = recovery.made(shelf, before.name, before, scene, (sha256_hex(data), len(data)), before.revision + 1)
-        record = replace(record, updated_by=actor, restored_from=restored_from, previous_revision=before.revision)
-        record = record.remembering(recovery.remembered(request_id, payload, record))
+        record = replace(record, updated_by=asked.actor, restored_from=restored_from)
+        record = replace(record, previous_revision=before.revision, previous_sha256=state.seen.sha256)
+        record = record.remembering(recovery.remembered(asked.request_id, asked.payload, record), asked.mark)
         if state.damaged:
             kept = recovery.quarantine(shelf, before.name, state.seen)
         else:
@@ -389,36 +416,6 @@ class Store:
         return Read(name, 0, seen.sha256, at, "recovery", len(seen.data), scene, seen.data)
 
 
-@contextmanager
-def ours() -> Iterator[None]:
-    """Turn every error inside into one of the fifteen codes."""
-    try:
-        yield
-    except SceneError:
-        raise
-    except CountermarkError as error:
-        raise as_scene_error(error) from error
-
-
-def require_current(state: State, expected: int | None) -> None:
-    """Raise `revision_conflict` unless a revision is the current one; 0 is, where nothing stood beside the scene."""
-    record = state.record
-    if expected == record.revision or (expected == 0 and not state.known):
-        return
-    raise refuse(
-        "revision_conflict",
-        f"{record.name} is at revision {record.revision}, not {expected}.",
-        next_action="Read the scene again, then apply the change to what it is now.",
-        details={
-            "currentRevision": record.revision,
-            "currentSha256": state.seen.sha256,
-            "expectedRevision": expected,
-            "updatedAt": record.updated_at,
-            "updatedBy": record.updated_by,
-        },
-    )
-
-
 def _read(state: State) -> Read:
     record = state.record
     return Read(
@@ -432,31 +429,4 @@ def _read(state: State) -> Read:
         state.seen.data,
         record.uid,
         record.restored_from,
-    )
-
-
-def _require_request(actor: str, request_id: Any) -> None:
-    if actor not in ACTORS:
-        message = f"{actor!r} is nobody who writes scenes"
-        raise AssertionError(message)
-    if request_id is not None and (
-        not isinstance(request_id, str) or not 0 < len(request_id) <= _REQUEST_ID or not request_id.isprintable()
-    ):
-        raise refuse(
-            "invalid_operation",
-            f"A request id is 1 to {_REQUEST_ID} printable characters.",
-            next_action="Send another request id, or none.",
-            details={"pointer": "/request_id"},
-        )
-
-
-def _require_revision(value: Any, *, force: bool) -> None:
-    # true, "3" and 3.5 are no revisions, though Python or JavaScript would compare them.
-    if (value is None and force) or (type(value) is int and value >= 0):
-        return
-    raise refuse(
-        "invalid_operation",
-        f"{value!r:.40} is not a revision: a revision is a whole number, 0 or more.",
-        next_action="Read the scene, and send the revision it answers.",
-        details={"pointer": "/expected_revision"},
     )

@@ -13,19 +13,19 @@ from countermark.scene import name as names
 from countermark.scene.evidence import Evidence
 from countermark.scene.recovery import Seen
 from countermark.scene.shelf import Shelf
-from countermark.scene.sidecar import Record
+from countermark.scene.sidecar import Asked, Record
 from countermark.scene.token import Turn
 
 SCHEMA: Final = "countermark/trash@1"
 _INFO: Final = "trash.json"
 
 
-def put(shelf: Shelf, turn: Turn, name: str, seen: Seen, actor: str, request_id: str | None) -> Evidence:
+def put(shelf: Shelf, turn: Turn, name: str, seen: Seen, asked: Asked) -> Evidence:
     """Move a scene into the trash; the move of its file is the moment from which it is gone."""
     root, file = shelf.root, names.scene_file(name)
     record, _ = recovery.recorded(shelf, name, seen.sha256)
     folder = _folder(shelf, name)
-    info = _info(shelf, name, seen, record, actor, request_id)
+    info = _info(shelf, name, seen, record, asked)
     root.make_dir(folder)
     try:
         root.create(f"{folder}/{_INFO}", orjson.dumps(info, option=orjson.OPT_INDENT_2))
@@ -58,26 +58,34 @@ def set_aside(shelf: Shelf, name: str, folder: str | None = None) -> None:
 
 def done(shelf: Shelf, name: str, request_id: str | None) -> Evidence | None:
     """Return the evidence of a request that put a scene into the trash before; None when none of that id did."""
-    if request_id is None or not shelf.root.exists(names.TRASH):
+    if request_id is None:
         return None
+    for info in entries(shelf):
+        if info["name"] == name and info["requestId"] == request_id:
+            return _evidence(info, duplicate=True)
+    return None
+
+
+def entries(shelf: Shelf) -> list[dict[str, Any]]:
+    """Return what is noted of every scene in the trash; `folder` names where it lies."""
+    found: list[dict[str, Any]] = []
+    if not shelf.root.exists(names.TRASH):
+        return found
     for entry in shelf.root.listing(names.TRASH):
         folder = f"{names.TRASH}/{entry.name}"
-        if entry.kind != "folder" or not shelf.root.exists(f"{folder}/{names.scene_file(name)}"):
-            continue
         with suppress(CountermarkError, orjson.JSONDecodeError, KeyError, TypeError):
             info = orjson.loads(shelf.root.read(f"{folder}/{_INFO}", cap=sidecar.CAP))
-            if info["schema"] == SCHEMA and info["name"] == name and info["requestId"] == request_id:
-                return _evidence(info, duplicate=True)
-    return None
+            # A note without a scene is of a call that died before it had moved anything.
+            if info["schema"] == SCHEMA and shelf.root.exists(f"{folder}/{names.scene_file(info['name'])}"):
+                found.append({**info, "folder": folder})
+    return found
 
 
 def _folder(shelf: Shelf, name: str) -> str:
     return f"{names.TRASH}/{name}.{shelf.ids.new('t')}"
 
 
-def _info(
-    shelf: Shelf, name: str, seen: Seen, record: Record | None, actor: str, request_id: str | None
-) -> dict[str, Any]:
+def _info(shelf: Shelf, name: str, seen: Seen, record: Record | None, asked: Asked) -> dict[str, Any]:
     count = record.element_count if record else 0
     if record is None:
         with suppress(CountermarkError):
@@ -90,8 +98,9 @@ def _info(
         "byteLength": len(seen.data),
         "elementCount": count,
         "trashedAt": shelf.now(),
-        "trashedBy": actor,
-        "requestId": request_id,
+        "trashedBy": asked.actor,
+        "requestId": asked.request_id,
+        "mark": asked.mark,
         "uid": record.uid if record else "",
     }
 
