@@ -79,27 +79,27 @@ class Layout:
     def _pieces(
         self, part_name: str, part: Any, old: _Old, fallback: Style, indent: str
     ) -> Iterator[tuple[str, int | None]]:
-        """Yield the text of every item, with its old place where it is untouched."""
+        """Yield the text of every item, with its old place where it stands for something that was there."""
         places = {id(item.value): place for place, item in enumerate(old)}
-        known = {item.identity: item for item in old}
+        known = {item.identity: place for place, item in enumerate(old) if isinstance(item.identity, str)}
         keyed = isinstance(part, dict)
         for name, value in part.items() if keyed else ((str(count), item) for count, item in enumerate(part)):
             identity = name if keyed else value.get("id")
             place = places.get(id(value))
-            if place is not None and (identity == old[place].identity):
+            if place is not None and identity == old[place].identity:
                 yield self.text[old[place].at : old[place].end], place
                 continue
-            like = known.get(identity) if isinstance(identity, str) else None
-            if like is not None and not keyed and self.text[like.start] == "{":
-                yield self._element(like, value, fallback, f"/{part_name}/{name}"), None
-                continue
-            like = like or (old[-1] if old else None)
+            place = known.get(identity) if isinstance(identity, str) else None
+            like = old[-1 if place is None else place] if old else None
             style, inner = fallback, indent
             if like is not None and self.text[like.start] == "{":
+                if place is not None and not keyed:
+                    yield self._element(like, value, fallback, f"/{part_name}/{name}"), place
+                    continue
                 style, inner = style_of(self.text, like.start, fallback), indent_at(self.text, like.start)
             pointer = f"/{part_name}/{escaped(name)}"
             key = f"{quoted(name)}{style.colon}" if keyed else ""
-            yield key + spell(value, style, inner, pointer=pointer, depth=3), None
+            yield key + spell(value, style, inner, pointer=pointer, depth=3), place
 
     def _element(self, like: Item | Member, value: dict[str, Any], fallback: Style, pointer: str) -> str:
         """Return an element's text with the members exchanged that say something else than before."""
