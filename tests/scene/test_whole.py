@@ -102,6 +102,8 @@ def test_a_new_file_comes_in_and_the_others_stay_the_same_objects(base: Scene) -
         ({"elements": [1]}, "/elements/0"),
         ({"elements": [], "appState": []}, "/appState"),
         ({"elements": [], "files": 3}, "/files"),
+        ({"elements": [], "appState": {"gridModeEnabled": 1}}, "/appState/gridModeEnabled"),
+        ({"elements": [], "appState": {"viewBackgroundColor": {}}}, "/appState/viewBackgroundColor"),
     ],
 )
 def test_what_is_no_scene_is_refused_with_its_place(base: Scene, sent: Any, pointer: str) -> None:

@@ -69,7 +69,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool answers: one sentence, a small JSON object, and links to what is long."""
+    """What a tool answers: one sentence, a small JSON object, and links to what is long.
+
+    Without a sentence the object alone is the text, in its canonical spelling.
+    """
 
     summary: str
     data: Json
@@ -79,7 +82,10 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One public call. `call` gets the workspace and arguments that fit `schema`; it raises CountermarkError."""
+    """One public call. `call` gets the workspace and arguments that fit `schema`; it raises CountermarkError.
+
+    `failure` makes what the caller gets of such an error, where a domain's contract has a form of its own.
+    """
 
     name: str
     title: str
@@ -90,6 +96,7 @@ class Tool:
     destructive: bool = False
     idempotent: bool = True
     open_world: bool = field(default=False)
+    failure: Callable[[CountermarkError], Json] | None = None
 
 
 def task_data(done: Performed) -> Json:

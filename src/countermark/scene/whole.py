@@ -14,6 +14,7 @@ from countermark.scene.codes import refuse
 from countermark.scene.document import APP_STATE, Element, Scene
 
 _IMAGE: Final = "image"
+_STATE_KINDS: Final = {"viewBackgroundColor": (str,), "gridSize": (int, float), "gridModeEnabled": (bool,)}
 
 
 def replacing(base: Scene, sent: Mapping[str, Any]) -> Scene:
@@ -100,6 +101,9 @@ def _app_state(base: Scene, sent: Any) -> dict[str, Any] | None:
         for name in APP_STATE
         if name in sent and not (name in base.app_state and same(base.app_state[name], sent[name]))
     }
+    for name, value in fresh.items():
+        if value is not None and type(value) not in _STATE_KINDS[name]:
+            raise _not_a_scene(f"/appState/{name}", "is not what belongs there")
     return {**base.app_state, **fresh} if fresh else None
 
 

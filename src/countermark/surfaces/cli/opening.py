@@ -15,7 +15,10 @@ from countermark.kernel.errors import CountermarkError
 from countermark.kernel.workspace import HOME, Workspace
 from countermark.surfaces.cli.journal import journal
 
-DOMAINS: Final = {"vector": "countermark.vector.adapter:VectorAdapter"}
+DOMAINS: Final = {
+    "vector": "countermark.vector.adapter:VectorAdapter",
+    "scene": "countermark.scene.adapter:SceneAdapter",
+}
 
 
 def find(named: str | None) -> Path:

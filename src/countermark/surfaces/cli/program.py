@@ -61,6 +61,16 @@ VECTOR: Final[dict[str, Wanted | Later]] = {
     "swatch": Later(SWATCH, help="Bind, set and list swatches.", example="vector swatch list"),
     "kit": Wanted("vector:kit", "Export every artboard, each checked by another engine."),
 }
+SCENE: Final[dict[str, Wanted | Later]] = {
+    "list": Wanted("scene:list_scenes", "List the scenes of the folder."),
+    "show": Wanted("scene:show", "Show what a scene holds."),
+    "create": Wanted("scene:create", "Create a scene, empty or with elements."),
+    "apply": Wanted("scene:apply", "Apply operations to a scene: add, update, delete."),
+    "rename": Wanted("scene:rename", "Give a scene another name, with its history."),
+    "trash": Wanted("scene:trash", "Put a scene into the trash, with its history."),
+    "history": Wanted("scene:history", "List the revisions of a scene that are kept."),
+    "restore": Wanted("scene:restore", "Bring an earlier revision back, as the next one."),
+}
 
 COMMANDS: Final[dict[str, Wanted | Later]] = {
     "init": Wanted("init:init", "Make a workspace, with its key and its default grant."),
@@ -72,6 +82,8 @@ COMMANDS: Final[dict[str, Wanted | Later]] = {
     "key": Later(KEY, help="The workspace's signing key, and the keys it trusts.", example="key show"),
     "ledger": Later(LEDGER, help="Check, back up, restore and read the ledger.", example="ledger check"),
     "vector": Later(VECTOR, help="Brand documents: import, swatches, the kit.", example="vector import logo.svg"),
+    "scene": Later(SCENE, help="Excalidraw scenes: draw, change, bring back.", example="scene list"),
+    "serve": Wanted("serve:serve", "Open a folder of scenes in the browser, with the real editor."),
     "mcp": Wanted("mcp:mcp", "Serve the tools of a domain to an agent, over standard input and output."),
 }
 

@@ -17,13 +17,19 @@ MOST_TOOLS: Final = 12
 MOST_BYTES: Final = 16 * 1024
 """Limits of one set (design §5): long lists of tools eat the client's context (research kernel §5.4)."""
 
-_DOMAINS: Final = {"vector": ("countermark.vector.tools", "countermark.vector.adapter:VectorAdapter")}
+_DOMAINS: Final = {
+    "vector": ("countermark.vector.tools", "countermark.vector.adapter:VectorAdapter"),
+    "scene": ("countermark.scene.tools", "countermark.scene.adapter:SceneAdapter"),
+}
+SCENE_READ: Final = "excalidraw_scene_read"
+_WITHOUT_TASKS: Final = frozenset({"scene"})
+"""Domains whose calls are over when they answer: their store, not a task, says what became of a lost reply."""
 _TASK: Final = {"type": "string", "minLength": 1, "maxLength": 64, "description": "The task a write answered with."}
 
 
 def load(names: Sequence[str]) -> tuple[list[Tool], list[Adapter]]:
     """Return the tools and adapters of domains by name; raise `not_found` or `part_unavailable`."""
-    tools: list[Tool] = [TASK_STATUS, TASK_CANCEL]
+    tools: list[Tool] = [TASK_STATUS, TASK_CANCEL] if with_tasks(names) else []
     adapters: list[Adapter] = []
     for name in names:
         if name not in _DOMAINS:
@@ -43,6 +49,11 @@ def load(names: Sequence[str]) -> tuple[list[Tool], list[Adapter]]:
             ) from error
         adapters.append(made())
     return tools, adapters
+
+
+def with_tasks(names: Sequence[str]) -> bool:
+    """Whether any of these domains leaves tasks to be looked at."""
+    return not _WITHOUT_TASKS.issuperset(names)
 
 
 def _status(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:

@@ -66,7 +66,7 @@ def changes(before: Look, after: Look) -> list[dict[str, Any]]:
     for name, seen in before.items():
         if name not in after:
             gone: dict[str, Any] = {"name": name, "change": "removed", "revision": None, "sha256": None}
-            if (to := appeared.get(seen.sha256)) is not None:
+            if seen.sha256 and (to := appeared.get(seen.sha256)) is not None:
                 gone["to"] = to
             told.append(gone)
     for name, seen in after.items():

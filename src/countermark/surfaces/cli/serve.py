@@ -1,0 +1,91 @@
+"""`countermark serve`: the drawing page over a folder of scenes, on this machine only."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from countermark.kernel import config
+from countermark.kernel.workspace import HOME, Workspace
+from countermark.surfaces.cli import opening
+from countermark.surfaces.cli.call import Answer, Call, command, envelope
+from countermark.surfaces.cli.journal import defect, journal
+from countermark.surfaces.cli.terminal import one_line, pairs
+
+if TYPE_CHECKING:
+    from countermark.surfaces.web.server import Serving
+
+
+@command(example="serve drawings")
+@click.argument("folder", metavar="DIR", default=".")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port; left out: a free one.")
+def serve(call: Call, folder: str, port: int) -> Answer | None:
+    """Open a folder of scenes in the browser, with the real editor.
+
+    No `init` is needed. The server answers on this machine only, until Ctrl-C; the address works once.
+    """
+    opening.module("countermark.surfaces.web.server")  # names what is not installed, before anything is made
+    from countermark.scene.desk import Desk  # noqa: PLC0415 - after the check of what is installed
+    from countermark.surfaces.web.server import Serving  # noqa: PLC0415 - likewise
+
+    path = Path(folder)
+    made = not ((path / config.PROJECT_FILE).is_file() and (path / HOME).is_dir())
+    workspace = _made(path) if made else Workspace(path, adapters=opening.installed())
+    with workspace, journal(workspace):
+        call.folder = workspace.path
+        desk = Desk(workspace, actor="ui", person=True)
+
+        def report(error: Exception) -> None:
+            log = defect(workspace.path, "serve", error)
+            sys.stderr.write(f"Countermark is at fault ({type(error).__name__}); its trace is in {log}.\n")
+
+        serving = Serving(desk, desk.folder, now=_now, report=report, announce=_announce, port=port)
+        desk.settle()
+        _tell(call, serving, workspace, made=made)
+        serving.run()
+        desk.close()
+    if not call.json:
+        sys.stdout.write("Stopped; nothing of it runs any more.\n")
+    return None
+
+
+def _made(path: Path) -> Workspace:
+    return Workspace.create(path, adapters=opening.installed())
+
+
+def _tell(call: Call, serving: Serving, workspace: Workspace, *, made: bool) -> None:
+    if call.json:
+        data = {
+            "address": serving.address,
+            "start": serving.start,
+            "folder": str(workspace.path),
+            "editor": serving.editor,
+            "made": made,
+        }
+        sys.stdout.write(envelope(call.command, data=data, exit_status=0))
+    else:
+        where = one_line(str(workspace.path))
+        lines = [
+            *([f"Made {HOME} in {where}: the ledger of what is done here, with its key."] if made else []),
+            f"Scenes of {where}, on this machine only, until Ctrl-C.",
+            *pairs(
+                ("open", serving.start),
+                ("agent", "countermark mcp --tools scene"),
+                ("page", "" if serving.editor else "not built: `make editor` builds it; tools and commands work"),
+            ),
+        ]
+        sys.stdout.writelines(f"{line}\n" for line in lines)
+    sys.stdout.flush()
+
+
+def _announce(start: str) -> None:
+    sys.stderr.write(f"A browser without a session asked for a page. A fresh address, if it was you: {start}\n")
+    sys.stderr.flush()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,324 @@
+"""The five tools as a client sees them: the real server in a process of its own, asked by our strict client."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import jsonschema
+import pytest
+
+import countermark
+from countermark.kernel import grant
+from countermark.kernel.child import ProcessChild, ProcessRunner
+from countermark.kernel.clock import SystemClock
+from countermark.kernel.ledger import Tx
+from countermark.kernel.stdio import Answered, Session, ToolError
+from countermark.kernel.workspace import Workspace
+from countermark.scene import contract, operation, tools, vocabulary
+from countermark.scene.env import Env
+
+SERVE: Final = (
+    "import sys; from pathlib import Path; from countermark.surfaces.mcp import serve; "
+    "serve(Path(sys.argv[1]), toolsets=sys.argv[3].split(','), grant=sys.argv[2] or None)"
+)
+NAMES: Final = {f"excalidraw_scene_{word}" for word in ("list", "read", "create", "apply", "validate")}
+BOX: Final = {"type": "rectangle", "id": "box", "x": 10, "y": 20, "width": 100, "height": 50}
+PNG: Final = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+    "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+FILES: Final = {"f1": {"id": "f1", "mimeType": "image/png", "dataURL": PNG}}
+EXAMPLES: Final[dict[str, dict[str, Any]]] = {
+    "rectangle": {**BOX, "label": "One", "roundness": {"type": 3}, "fillStyle": "solid", "opacity": 80},
+    "ellipse": {"type": "ellipse", "x": 0, "y": 0, "width": 9, "height": 9, "strokeStyle": "dashed", "roughness": 0},
+    "diamond": {"type": "diamond", "x": 0, "y": 0, "width": 90, "height": 90, "label": {"text": "Two", "fontSize": 16}},
+    "arrow": {
+        "type": "arrow",
+        "x": 0,
+        "y": 0,
+        "points": [[0, 0], [50, 20]],
+        "endArrowhead": "triangle",
+        "startArrowhead": None,
+        "elbowed": False,
+    },
+    "line": {"type": "line", "x": 0, "y": 0, "points": [[0, 0], [5, 5], [9, 0]], "link": "https://example.org/"},
+    "text": {"type": "text", "x": 0, "y": 0, "text": "Hello", "fontSize": 20, "fontFamily": 5, "textAlign": "left"},
+    "freedraw": {
+        "type": "freedraw",
+        "x": 0,
+        "y": 0,
+        "points": [[0, 0], [1, 2]],
+        "pressures": [0.5, 0.5],
+        "simulatePressure": False,
+    },
+    "image": {"type": "image", "x": 0, "y": 0, "width": 9, "height": 9, "fileId": "f1", "scale": [1, 1]},
+}
+Ask = Callable[..., Any]
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Path:
+    with Workspace.create(tmp_path / "space") as workspace:
+
+        def narrow(tx: Tx) -> None:
+            terms = grant.Terms(("vector.write",), ("",))
+            grant.issue(tx, grant.Grant("narrow", "default", (), "test", "test", terms, tx.now))
+
+        workspace.ledger.apply(narrow)
+    return tmp_path / "space"
+
+
+@pytest.fixture
+def connect(space: Path, tmp_path: Path) -> Iterator[Callable[..., Ask]]:
+    """Start servers; each returns a function that calls one tool."""
+    clock = SystemClock()
+    children: list[ProcessChild] = []
+
+    def start(grant_id: str = "", sets: str = "scene") -> Ask:
+        live = tmp_path / f"live-{len(children)}"
+        live.touch()
+        child = ProcessRunner(clock).start(
+            [sys.executable, "-c", SERVE, str(space), grant_id, sets],
+            liveness=live,
+            env={"PYTHONPATH": str(Path(countermark.__path__[0]).parent)},
+        )
+        children.append(child)
+        child.go()
+        session = Session(child, clock)
+
+        def ask(tool: str, **arguments: Any) -> Any:
+            if tool == "tools":
+                return session.tools(clock.monotonic() + 60)
+            return session.call(f"excalidraw_scene_{tool}", arguments, clock.monotonic() + 90)
+
+        return ask
+
+    yield start
+    for child in children:
+        child.close()
+
+
+@pytest.fixture
+def ask(connect: Callable[..., Ask]) -> Ask:
+    return connect()
+
+
+def good(answer: Any) -> dict[str, Any]:
+    assert isinstance(answer, Answered), answer
+    data = dict(answer.structured or {})
+    assert data["ok"] is True
+    assert json.loads(answer.content[0]["text"]) == data
+    return data
+
+
+def bad(answer: Any) -> dict[str, Any]:
+    assert isinstance(answer, ToolError), answer
+    data = dict(answer.structured or {})
+    assert set(data) == {"ok", "error"}
+    assert data["ok"] is False
+    assert {"code", "message"} <= set(data["error"])
+    assert json.loads(answer.message) == data
+    return dict(data["error"])
+
+
+def test_the_set_is_the_five_tools_in_eight_kilobytes_closed_flat_and_annotated(ask: Ask) -> None:
+    listed = ask("tools").tools
+    assert set(listed) == NAMES
+    whole = json.dumps({"tools": [dict(tool.declaration) for tool in listed.values()]})
+    assert len(whole) <= 8 * 1024
+    for word in ("oneOf", "anyOf", "allOf", "$ref", "$defs"):
+        assert word not in whole
+    for name, tool in listed.items():
+        assert tool.input_schema["type"] == "object"
+        assert tool.input_schema["additionalProperties"] is False
+        hints = tool.declaration["annotations"]
+        reads = name.rpartition("_")[2] in ("list", "read", "validate")
+        assert hints["readOnlyHint"] is reads
+        assert hints["openWorldHint"] is False
+    assert set(listed["excalidraw_scene_apply"].input_schema["required"]) == {"name", "expected_revision", "operations"}
+    assert set(listed["excalidraw_scene_create"].input_schema["required"]) == {"name"}
+
+
+def test_beside_another_domain_the_five_stand_with_its_own(connect: Callable[..., Ask]) -> None:
+    listed = set(connect(sets="vector,scene")("tools").tools)
+    assert listed > NAMES
+    assert "task_status" in listed
+
+
+@pytest.mark.parametrize("kind", vocabulary.CREATABLE)
+def test_every_types_example_fits_the_schema_and_the_domain(kind: str) -> None:
+    arguments = {"name": "plan", "elements": [EXAMPLES[kind]], "files": FILES}
+    jsonschema.validate(arguments, contract.CREATE, cls=jsonschema.Draft202012Validator)
+    made = operation.create([EXAMPLES[kind]], Env(files=FILES))
+    assert made.added == 1
+
+
+def test_the_schema_names_what_the_domain_takes_and_nothing_else() -> None:
+    assert contract.TYPES == vocabulary.CREATABLE
+    properties = contract.ELEMENT["properties"]
+    assert set(properties["fontFamily"]["enum"]) == vocabulary.FONT_FAMILIES
+    assert set(properties["fillStyle"]["enum"]) == vocabulary.FILL_STYLES
+    assert {one for one in properties["startArrowhead"]["enum"] if one} <= vocabulary.ARROWHEADS
+    used: set[str] = set()
+    for example in EXAMPLES.values():
+        used |= set(example)
+    assert used <= set(properties)
+
+
+def test_a_scene_is_created_read_changed_listed_and_its_bytes_are_what_is_said(ask: Ask, space: Path) -> None:
+    assert good(ask("list"))["scenes"] == []
+    made = good(ask("create", name="plan", elements=[BOX], request_id="c1"))
+    assert {"name", "revision", "sha256", "byteLength", "elementCount", "savedAt", "verified", "summary"} <= set(made)
+    assert (made["revision"], made["elementCount"], made["verified"]) == (1, 1, True)
+
+    read = good(ask("read", name="plan"))
+    wanted = {"ok", "name", "revision", "sha256", "updatedAt", "updatedBy", "byteLength", "scene"}
+    assert set(read) == wanted
+    assert (read["updatedBy"], read["scene"]["elements"][0]["id"]) == ("agent", "box")
+
+    done = good(
+        ask(
+            "apply",
+            name="plan",
+            expected_revision=1,
+            operations=[
+                {"op": "add", "element": {"type": "ellipse", "id": "e", "x": 300, "y": 0, "width": 50, "height": 50}},
+                {
+                    "op": "add",
+                    "element": {"type": "arrow", "x": 0, "y": 0, "startElementId": "box", "endElementId": "e"},
+                },
+                {"op": "update", "id": "box", "patch": {"x": 20, "label": "Start"}},
+            ],
+            app_state={"viewBackgroundColor": "#eeeeee"},
+            request_id="a1",
+        )
+    )
+    assert (done["revision"], done["previousRevision"], done["duplicate"]) == (2, 1, False)
+    assert {"added": 2, "updated": 1, "deleted": 0}.items() <= done["operations"].items()
+    assert done["operations"]["ids"][0] == "e"
+    assert done["sha256"] == hashlib.sha256((space / "plan.excalidraw").read_bytes()).hexdigest()
+    row = good(ask("list"))["scenes"][0]
+    assert set(row) >= {"name", "revision", "elementCount", "byteLength", "updatedAt", "updatedBy", "sha256", "valid"}
+    assert (row["revision"], row["valid"], row["updatedBy"]) == (2, True, "agent")
+
+
+def test_a_summary_has_each_elements_place_and_can_be_filtered(ask: Ask) -> None:
+    elements = [BOX, {"type": "text", "id": "t", "x": 0, "y": 0, "text": "Hello"}, EXAMPLES["image"]]
+    good(ask("create", name="plan", elements=elements, files=FILES))
+    read = good(ask("read", name="plan", include="summary"))
+    assert "scene" not in read
+    assert read["files"] == ["f1"]
+    box, text, _ = read["elements"]
+    assert box == {"id": "box", "type": "rectangle", "x": 10, "y": 20, "width": 100, "height": 50, "isDeleted": False}
+    assert (text["text"], text["isDeleted"]) == ("Hello", False)
+    only = good(ask("read", name="plan", include="summary", element_type="text"))
+    assert [one["id"] for one in only["elements"]] == ["t"]
+
+
+def test_pictures_come_with_a_full_read_unless_they_are_not_wanted(ask: Ask) -> None:
+    good(ask("create", name="plan", elements=[EXAMPLES["image"]], files=FILES))
+    assert good(ask("read", name="plan"))["scene"]["files"]["f1"]["dataURL"] == PNG
+    assert good(ask("read", name="plan", include_files=False))["scene"]["files"] == {}
+
+
+def test_a_full_read_carries_the_scene_or_fails_and_never_leaves_it_out(ask: Ask, space: Path) -> None:
+    line = {"id": "a", "type": "line", "x": 0, "y": 0, "points": [], "customData": {"text": "x" * tools.FULL_CAP}}
+    text = json.dumps({"type": "excalidraw", "elements": [line], "appState": {}, "files": {}})
+    (space / "big.excalidraw").write_text(text)
+    error = bad(ask("read", name="big"))
+    assert error["code"] == "too_large"
+    assert error["details"]["link"] == "countermark://scene/big"
+    assert good(ask("read", name="big", include="summary"))["elements"][0]["id"] == "a"
+
+
+def test_a_stale_agent_is_told_what_is_current_and_changes_nothing(ask: Ask, space: Path) -> None:
+    good(ask("create", name="plan", elements=[BOX]))
+    move = [{"op": "update", "id": "box", "patch": {"x": 1}}]
+    first = good(ask("apply", name="plan", expected_revision=1, operations=move))
+    error = bad(ask("apply", name="plan", expected_revision=1, operations=move))
+    assert error["code"] == "revision_conflict"
+    details = error["details"]
+    assert (details["currentRevision"], details["currentSha256"]) == (2, first["sha256"])
+    assert (details["expectedRevision"], bool(details["updatedAt"])) == (1, True)
+
+
+def test_the_same_request_id_answers_the_first_result_before_the_fence(ask: Ask) -> None:
+    good(ask("create", name="plan", elements=[BOX]))
+    move = [{"op": "update", "id": "box", "patch": {"x": 1}}]
+    call = {"name": "plan", "expected_revision": 1, "operations": move, "request_id": "once"}
+    first = good(ask("apply", **call))
+    again = good(ask("apply", **call))
+    assert (again["revision"], again["sha256"], again["duplicate"]) == (2, first["sha256"], True)
+    assert again["operations"] == {"added": 0, "updated": 0, "deleted": 0, "ids": []}
+    other = good(ask("apply", **{**call, "operations": [{"op": "delete", "id": "box"}]}))
+    assert (other["duplicate"], other["payloadMatches"]) == (True, False)
+    assert "message" in other
+    assert good(ask("list"))["scenes"][0]["revision"] == 2
+
+
+def test_one_bad_operation_rejects_all(ask: Ask, space: Path) -> None:
+    good(ask("create", name="plan", elements=[BOX]))
+    before = (space / "plan.excalidraw").read_bytes()
+    operations = [{"op": "update", "id": "box", "patch": {"x": 1}}, {"op": "delete", "id": "nobody"}]
+    assert bad(ask("apply", name="plan", expected_revision=1, operations=operations))["code"] == "not_found"
+    assert (space / "plan.excalidraw").read_bytes() == before
+
+
+BAD: Final[list[tuple[str, dict[str, Any], str | None]]] = [
+    ("read", {"name": "../etc/passwd"}, "invalid_name"),
+    ("read", {"name": "none"}, "not_found"),
+    ("read", {}, "invalid_operation"),
+    ("read", {"name": "plan", "include": "all"}, "invalid_operation"),
+    ("read", {"name": "plan", "path": "/etc"}, "invalid_operation"),
+    ("list", {"folder": "/"}, "invalid_operation"),
+    ("create", {"name": "plan"}, "already_exists"),
+    ("create", {"name": "b", "elements": [{"type": "frame", "x": 0, "y": 0}]}, "invalid_operation"),
+    ("create", {"name": "b", "elements": [{"type": "image", "x": 0, "y": 0, "fileId": "f9"}]}, None),
+    ("create", {"name": "b", "elements": [BOX, BOX]}, "duplicate_id"),
+    ("create", {"name": "b", "app_state": {"zoom": 3}}, "invalid_operation"),
+    ("apply", {"name": "plan", "expected_revision": True, "operations": [{"op": "delete", "id": "box"}]}, None),
+    ("apply", {"name": "plan", "expected_revision": "1", "operations": [{"op": "delete", "id": "box"}]}, None),
+    ("apply", {"name": "plan", "expected_revision": 1.5, "operations": [{"op": "delete", "id": "box"}]}, None),
+    ("apply", {"name": "plan", "expected_revision": 1, "operations": []}, "invalid_operation"),
+    ("apply", {"name": "plan", "expected_revision": 1, "operations": [{"op": "delete", "id": "box"}] * 501}, None),
+    ("apply", {"name": "plan", "expected_revision": 1, "operations": [{"op": "delete", "id": 5}]}, None),
+    ("apply", {"name": "plan", "operations": [{"op": "delete", "id": "box"}]}, "invalid_operation"),
+    ("validate", {"scene": []}, "invalid_operation"),
+]
+
+
+def test_bad_arguments_get_one_of_the_seeds_codes_and_change_nothing(ask: Ask, space: Path) -> None:
+    good(ask("create", name="plan", elements=[BOX]))
+    before = (space / "plan.excalidraw").read_bytes()
+    for tool, arguments, code in BAD:
+        error = bad(ask(tool, **arguments))
+        assert error["code"] in ({code} if code else {"invalid_operation", "invalid_reference"}), (tool, arguments)
+        assert (space / "plan.excalidraw").read_bytes() == before
+        assert not (space / "b.excalidraw").exists()
+
+
+def test_validation_tells_what_is_wrong_and_touches_nothing(ask: Ask, space: Path) -> None:
+    good(ask("create", name="plan", elements=[BOX]))
+    scene = good(ask("read", name="plan"))["scene"]
+    report = good(ask("validate", scene=scene))
+    assert (report["valid"], report["stats"]["elements"]) == (True, 1)
+    scene["elements"].append({**scene["elements"][0], "x": "1"})
+    report = good(ask("validate", scene=scene))
+    assert report["valid"] is False
+    assert {one["code"] for one in report["diagnostics"]} >= {"duplicate_id"}
+    assert sorted(one.name for one in space.glob("*.excalidraw")) == ["plan.excalidraw"]
+
+
+def test_a_server_under_a_grant_that_does_not_allow_scenes_writes_none(
+    connect: Callable[..., Ask], space: Path
+) -> None:
+    ask = connect("narrow")
+    error = bad(ask("create", name="plan"))
+    assert error["code"] == "permission_denied"
+    assert good(ask("list"))["scenes"] == []
+    assert not (space / "plan.excalidraw").exists()

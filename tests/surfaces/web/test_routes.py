@@ -1,0 +1,259 @@
+"""The calls of seed 3 §5 and those beside them, over real HTTP."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import pytest
+
+from countermark.scene.limits import DEFAULT
+
+from .conftest import API, Site
+
+BOX = {"type": "rectangle", "id": "box", "x": 10, "y": 20, "width": 100, "height": 50}
+
+
+def moved(scene: dict[str, Any]) -> None:
+    scene["elements"][0]["x"] += 5
+    scene["elements"][0]["version"] += 1
+
+
+@pytest.fixture
+def plan(site: Site) -> dict[str, Any]:
+    """A scene of one box."""
+    said = site.api("POST", "/scenes", {"name": "plan", "elements": [BOX]})
+    assert said.status == 201
+    return said.data
+
+
+def test_a_scene_is_created_read_listed_and_saved_with_evidence(site: Site, plan: dict[str, Any]) -> None:
+    assert (plan["ok"], plan["name"], plan["revision"], plan["verified"]) == (True, "plan", 1, True)
+    read = site.api("GET", "/scenes/plan")
+    assert read.data["sha256"] == plan["sha256"] == hashlib.sha256(site.file("plan")).hexdigest()
+    assert read.data["updatedBy"] == "ui"
+    saved = site.save("plan", moved, request_id="r1")
+    assert (saved.status, saved.data["revision"], saved.data["previousRevision"]) == (200, 2, 1)
+    assert (saved.data["verified"], saved.data["duplicate"]) == (True, False)
+    row = site.api("GET", "/scenes").data["scenes"][0]
+    assert (row["name"], row["revision"], row["sha256"], row["valid"]) == ("plan", 2, saved.data["sha256"], True)
+    assert hashlib.sha256(site.file("plan")).hexdigest() == saved.data["sha256"]
+
+
+def test_a_read_gives_the_files_own_bytes_and_304_while_they_stand(site: Site) -> None:
+    text = '{"type":"excalidraw","elements":[{"id":"a","type":"line","x":1.0,"y":12345678901234567890123,"points":[]}]}'
+    (site.folder / "drawn.excalidraw").write_text(text)
+    said = site.api("GET", "/scenes/drawn")
+    assert said.body.endswith(b',"scene":' + text.encode() + b"}")
+    tag = said.headers["etag"]
+    assert tag == f'"{hashlib.sha256(text.encode()).hexdigest()}"'
+    again = site.api("GET", "/scenes/drawn", If_None_Match=tag)
+    assert (again.status, again.body, again.headers["etag"]) == (304, b"", tag)
+    (site.folder / "drawn.excalidraw").write_text(text.replace("1.0", "2.0"))
+    assert site.api("GET", "/scenes/drawn", If_None_Match=tag).status == 200
+
+
+def test_what_a_save_does_not_change_keeps_its_bytes(site: Site) -> None:
+    kept = '{"id": "b", "type": "ellipse", "x": 1.0, "y": 1e-07, "width": 5, "height": 5, "mine": {"z": 1.50}}'
+    drawn = '{"id":"a","type":"rectangle","x":0,"y":0,"width":5,"height":5,"version":1,"versionNonce":1}'
+    rest = '"appState":{"gridStep":5},"files":{},"more":[1.0]'
+    text = f'{{"type":"excalidraw","elements":[\t{drawn},\n\t{kept}],{rest}}}'
+    (site.folder / "drawn.excalidraw").write_text(text)
+    assert site.save("drawn", moved).status == 200
+    written = site.file("drawn").decode()
+    assert kept in written
+    assert '"gridStep":5' in written
+    assert '"more":[1.0]' in written
+    assert site.save("drawn", lambda _: None).status == 200
+    assert site.file("drawn").decode() == written
+
+
+def test_a_stale_save_is_refused_with_what_is_current_and_the_first_stands(site: Site, plan: dict[str, Any]) -> None:
+    scene = site.api("GET", "/scenes/plan").data["scene"]
+    first = site.save("plan", moved).data
+    stale = site.api("PUT", "/scenes/plan", {"scene": scene, "expected_revision": 1, "request_id": "late"})
+    assert (stale.status, stale.error["code"]) == (409, "revision_conflict")
+    details = stale.error["details"]
+    assert (details["currentRevision"], details["expectedRevision"]) == (2, 1)
+    assert details["currentSha256"] == first["sha256"]
+    assert details["updatedAt"]
+    assert hashlib.sha256(site.file("plan")).hexdigest() == first["sha256"]
+
+
+def test_a_save_over_other_bytes_than_the_page_holds_is_refused_by_its_digest(site: Site, plan: dict[str, Any]) -> None:
+    scene = site.api("GET", "/scenes/plan").data["scene"]
+    body = {"scene": scene, "expected_revision": 1}
+    other = site.api("PUT", "/scenes/plan", body, If_Match=f'"{"0" * 64}"')
+    assert (other.status, other.error["code"]) == (409, "revision_conflict")
+    assert site.api("PUT", "/scenes/plan", body, If_Match="nonsense").status == 422
+    assert site.api("PUT", "/scenes/plan", body, If_Match=f'"{plan["sha256"]}"').status == 200
+
+
+def test_overwrite_anyway_becomes_the_next_revision_as_the_persons(site: Site, plan: dict[str, Any]) -> None:
+    scene = site.api("GET", "/scenes/plan").data["scene"]
+    site.save("plan", moved)
+    forced = site.api("PUT", "/scenes/plan", {"scene": scene, "expected_revision": 1, "force": True})
+    assert (forced.status, forced.data["revision"]) == (200, 3)
+    assert site.api("GET", "/scenes/plan").data["updatedBy"] == "ui"
+
+
+def test_a_repeated_request_answers_the_first_result_and_runs_nothing(site: Site, plan: dict[str, Any]) -> None:
+    scene = site.api("GET", "/scenes/plan").data["scene"]
+    moved(scene)
+    body = {"scene": scene, "expected_revision": 1, "request_id": "once"}
+    first = site.api("PUT", "/scenes/plan", body).data
+    again = site.api("PUT", "/scenes/plan", body).data
+    assert (again["revision"], again["sha256"], again["duplicate"]) == (2, first["sha256"], True)
+    moved(scene)
+    other = site.api("PUT", "/scenes/plan", body).data
+    assert (other["duplicate"], other["payloadMatches"]) == (True, False)
+    assert site.api("GET", "/scenes/plan").data["revision"] == 2
+
+
+def test_a_repeated_create_is_told_that_this_very_request_made_it(site: Site) -> None:
+    body = {"name": "plan", "request_id": "mine"}
+    first = site.api("POST", "/scenes", body).data
+    again = site.api("POST", "/scenes", body)
+    assert (again.status, again.error["code"]) == (409, "already_exists")
+    details = again.error["details"]
+    assert (details["sameRequest"], details["revision"], details["sha256"]) == (True, 1, first["sha256"])
+
+
+def test_an_earlier_revision_is_seen_and_brought_back_byte_for_byte(site: Site, plan: dict[str, Any]) -> None:
+    first = site.file("plan")
+    site.save("plan", moved)
+    versions = site.api("GET", "/scenes/plan/history").data["versions"]
+    assert [(one["revision"], one["current"]) for one in versions] == [(2, True), (1, False)]
+    seen = site.api("GET", "/scenes/plan/history/1")
+    assert seen.body.endswith(b',"scene":' + first + b"}")
+    assert seen.data["sha256"] == plan["sha256"]
+    back = site.api("POST", "/scenes/plan/restore", {"revision": 1, "expected_revision": 2})
+    assert (back.status, back.data["revision"], back.data["restoredFrom"]) == (200, 3, 1)
+    assert site.file("plan") == first
+    assert site.api("GET", "/scenes/plan/history/9").status == 404
+
+
+def test_a_scene_is_renamed_with_its_past(site: Site, plan: dict[str, Any]) -> None:
+    site.save("plan", moved)
+    done = site.api("POST", "/scenes/plan/rename", {"to": "plan-2", "expected_revision": 2})
+    assert (done.status, done.data["name"], done.data["previousName"]) == (200, "plan-2", "plan")
+    assert site.api("GET", "/scenes/plan").status == 404
+    revisions = [one["revision"] for one in site.api("GET", "/scenes/plan-2/history").data["versions"]]
+    assert 1 in revisions
+    assert site.api("POST", "/scenes/plan-2/rename", {"to": "Plan"}).error["code"] == "invalid_name"
+
+
+def test_a_scene_in_the_trash_leaves_its_name_free_and_nothing_to_inherit(site: Site, plan: dict[str, Any]) -> None:
+    site.save("plan", moved)
+    done = site.api("POST", "/scenes/plan/trash", {"expected_revision": 2})
+    assert (done.status, done.data["trashed"]) == (200, True)
+    assert site.api("GET", "/scenes").data["scenes"] == []
+    assert site.api("POST", "/scenes", {"name": "plan"}).data["revision"] == 1
+    assert [one["revision"] for one in site.api("GET", "/scenes/plan/history").data["versions"]] == [1]
+
+
+def test_health_tells_limits_folder_and_what_the_editor_reported(site: Site) -> None:
+    for report in (
+        {"event": "mounted", "build": "b", "width": 800, "height": 600, "theme": "light"},
+        {"event": "canvas-ready", "elementCount": 3},
+        {"event": "saved", "name": "plan", "revision": 2, "sha256": "ab", "elementCount": 3},
+    ):
+        assert site.api("POST", "/editor-status", report).status == 200
+    health = site.api("GET", "/health").data
+    assert health["drawingsDir"] == str(site.folder)
+    assert health["limits"] == DEFAULT.wire()
+    editor = health["editor"]
+    assert (editor["mounted"], editor["build"], editor["width"], editor["elementCount"]) == (True, "b", 800, 3)
+    assert [one["event"] for one in editor["events"]] == ["mounted", "canvas-ready", "saved"]
+    assert site.api("POST", "/editor-status", {"event": "x"}).error["code"] == "invalid_operation"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "code"),
+    [
+        ("GET", "/scenes/none", None, 404, "not_found"),
+        ("GET", "/scenes/..plan", None, 400, "invalid_name"),
+        ("GET", "/scenes/%2e%2e%2fplan", None, 400, "invalid_name"),
+        ("GET", "/scenes/Plan", None, 400, "invalid_name"),
+        ("GET", "/scenes/" + "a" * 65, None, 400, "invalid_name"),
+        ("GET", "/scenes/con", None, 400, "invalid_name"),
+        ("GET", "/scenes/pl%00an", None, 400, "invalid_name"),
+        ("POST", "/scenes", {"name": "plan"}, 409, "already_exists"),
+        ("POST", "/scenes", {"name": 5}, 400, "invalid_name"),
+        ("POST", "/scenes", {}, 400, "invalid_name"),
+        ("POST", "/scenes", {"name": "b", "elements": [{"type": "frame", "x": 0, "y": 0}]}, 422, "unsupported_element"),
+        ("POST", "/scenes", {"name": "b", "elements": [BOX, BOX]}, 409, "duplicate_id"),
+        ("POST", "/scenes", {"name": "b", "element": []}, 422, "invalid_operation"),
+        ("POST", "/scenes", b"[]", 422, "invalid_operation"),
+        ("POST", "/scenes", b'{"name":"b"', 422, "invalid_scene"),
+        ("POST", "/scenes", b'{"name":"b","name":"c"}', 422, "invalid_scene"),
+        ("POST", "/scenes", b'{"name":"b","elements":[NaN]}', 422, "invalid_scene"),
+        ("POST", "/scenes", b'{"name":"b","elements":[1e400]}', 422, "invalid_scene"),
+        ("POST", "/scenes", b'\xef\xbb\xbf{"name":"b"}', 422, "invalid_scene"),
+        ("POST", "/scenes", b'{"name":"b","elements":[{"__proto__":{}}]}', 422, "invalid_scene"),
+        ("POST", "/scenes", b'{"name":"b","x":' + b"[" * 5000 + b"]" * 5000 + b"}", 422, "invalid_scene"),
+        ("PUT", "/scenes/plan", {"scene": {"elements": []}}, 422, "invalid_operation"),
+        ("PUT", "/scenes/plan", {"scene": {"elements": []}, "expected_revision": True}, 422, "invalid_operation"),
+        ("PUT", "/scenes/plan", {"scene": {"elements": []}, "expected_revision": "1"}, 422, "invalid_operation"),
+        ("PUT", "/scenes/plan", {"scene": {"elements": []}, "expected_revision": 1.5}, 422, "invalid_operation"),
+        ("PUT", "/scenes/plan", {"scene": {"elements": []}, "expected_revision": -1}, 422, "invalid_operation"),
+        ("PUT", "/scenes/plan", {"scene": [], "expected_revision": 1}, 422, "invalid_operation"),
+        ("PUT", "/scenes/plan", {"scene": {}, "expected_revision": 1}, 422, "invalid_scene"),
+        (
+            "PUT",
+            "/scenes/plan",
+            {"scene": {"elements": []}, "expected_revision": 1, "force": 1},
+            422,
+            "invalid_operation",
+        ),
+        ("PUT", "/scenes/none", {"scene": {"elements": []}, "expected_revision": 1}, 404, "not_found"),
+        (
+            "PUT",
+            "/scenes/plan",
+            {"scene": {"elements": [{"type": "mystery", "id": "m"}]}, "expected_revision": 1},
+            422,
+            None,
+        ),
+        ("GET", "/scenes/plan/history/x", None, 422, "invalid_operation"),
+        ("GET", "/scenes/plan/history/" + "9" * 30, None, 422, "invalid_operation"),
+        ("POST", "/scenes/plan/restore", {"revision": "1", "expected_revision": 1}, 422, "invalid_operation"),
+        ("DELETE", "/scenes/plan", None, 422, "invalid_operation"),
+        ("GET", "/nothing", None, 404, "not_found"),
+    ],
+)
+def test_bad_input_gets_its_code_and_status_and_changes_nothing(
+    site: Site, plan: dict[str, Any], method: str, path: str, body: Any, status: int, code: str | None
+) -> None:
+    before = site.file("plan")
+    said = site.api(method, path, body)
+    assert (said.status, code or said.error["code"]) == (status, said.error["code"])
+    assert said.error["message"]
+    assert said.error["details"]["next"]
+    assert site.file("plan") == before
+    assert sorted(one.name for one in site.folder.glob("*.excalidraw")) == ["plan.excalidraw"]
+
+
+def test_what_the_file_already_had_passes_a_save_and_the_same_from_the_page_does_not(site: Site) -> None:
+    odd = {"id": "m", "type": "mystery", "x": 0}
+    box = {"id": "a", "type": "rectangle", "x": 0, "y": 0, "width": 5, "height": 5, "version": 1}
+    text = json.dumps({"type": "excalidraw", "elements": [box, odd], "appState": {}, "files": {}})
+    (site.folder / "odd.excalidraw").write_text(text)
+    assert site.save("odd", moved).status == 200
+    assert b'"mystery"' in site.file("odd")
+    refused = site.save("odd", lambda scene: scene["elements"].append({**odd, "id": "n"}))
+    assert refused.status == 422
+    assert refused.error["details"]["pointer"].startswith("/elements/2")
+
+
+def test_a_damaged_file_is_listed_with_its_reason_and_read_as_corrupt(site: Site) -> None:
+    (site.folder / "broken.excalidraw").write_text('{"type":"excalidraw","elements":[')
+    row = site.api("GET", "/scenes").data["scenes"][0]
+    assert (row["name"], row["valid"]) == ("broken", False)
+    assert row["reason"]
+    assert site.api("GET", "/scenes/broken").status in {422, 500}
+
+
+def test_the_answer_to_head_has_no_body(site: Site, plan: dict[str, Any]) -> None:
+    said = site.ask("HEAD", f"{API}/scenes/plan")
+    assert (said.status, said.body, said.headers["etag"]) == (200, b"", f'"{plan["sha256"]}"')
