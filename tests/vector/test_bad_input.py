@@ -393,3 +393,13 @@ def test_nothing_here_needs_a_search_path_or_a_home(brand: Path, monkeypatch: py
     with opened(brand) as workspace:
         done, _ = tools.import_svg(workspace, MARK, "new.svg", grant="default")
         assert done.state == "completed"
+
+
+def test_a_limit_on_seconds_holds_for_the_time_an_engine_may_take(imported: Path, tmp_path: Path) -> None:
+    with opened(copied(imported, tmp_path / "brand")) as workspace:
+        terms = grant.Terms(effects=("vector",), resources=("file:",), limits={"seconds": 60})
+        made = grant.Grant("minute", "default", (), "test", "test", terms, workspace.clock.now_ms())
+        workspace.ledger.apply(lambda tx: grant.issue(tx, made))
+        error = refusal(lambda: tools.export(workspace, grant="minute"))
+        assert (error.code, error.details["counter"]) == ("budget_exhausted", "seconds")
+        assert error.details["needed"] > 60

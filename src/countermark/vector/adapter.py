@@ -70,8 +70,13 @@ class VectorAdapter(Adapter):
         operation.read(plan)
 
     def estimate(self, plan: Plan) -> Estimate:
-        """Return the bytes a plan may write at the most: pictures uncompressed, documents a few times their input."""
-        return Estimate(bytes=int(plan.payload.get("bytes", 0)), seconds=0)
+        """Return what a plan may use at the most.
+
+        Bytes are pictures uncompressed and documents a few times their input; seconds are those after which the engine
+        is stopped, so that a grant's limit on them holds whatever the engine does. A recolouring starts no engine.
+        """
+        engine = not isinstance(operation.read(plan), Bind | SetColour)
+        return Estimate(bytes=operation.size(plan), seconds=self._allowed(plan) if engine else 0)
 
     def submit(self, intent: Intent, context: Context) -> Outcome:
         """Do one operation in the stage."""
@@ -115,7 +120,7 @@ class VectorAdapter(Adapter):
                 context.store.copy_to(ref.digest, stage, f"into{operation.SUFFIX}")
                 call |= {"into": f"into{operation.SUFFIX}", "into_sha256": ref.digest}
             _make_parent(stage, target)
-            with EngineRun(context, intent, self._allowed(intent)) as engine:
+            with EngineRun(context, intent, self._allowed(intent.plan)) as engine:
                 made = engine.call("import_svg", call)["document"]
                 document = native.load(stage.read(target, cap=INPUT_CAP))
                 _judged(engine, stage, document)
@@ -129,7 +134,7 @@ class VectorAdapter(Adapter):
         with Root(context.stage) as stage:
             context.store.copy_to(ref.digest, stage, f"document{operation.SUFFIX}")
             stage.make_dir(folder)
-            with EngineRun(context, intent, self._allowed(intent, len(planned))) as engine:
+            with EngineRun(context, intent, self._allowed(intent.plan)) as engine:
                 rows = _drawn(
                     engine,
                     f"document{operation.SUFFIX}",
@@ -149,10 +154,10 @@ class VectorAdapter(Adapter):
             )
             return Outcome(files=files, facts=kit_facts(document))
 
-    def _allowed(self, intent: Intent, boards: int = 0) -> int:
+    def _allowed(self, plan: Plan) -> int:
         """Return the seconds one run may take: more for a large input, and for many boards."""
-        size = int(intent.plan.payload.get("bytes", 0))
-        return self._seconds + (size >> 20) * SECONDS_PER_MIB + boards * SECONDS_PER_BOARD
+        boards = operation.boards(plan)
+        return self._seconds + (operation.size(plan) >> 20) * SECONDS_PER_MIB + boards * SECONDS_PER_BOARD
 
     def reconcile(self, intent: Intent, context: Context) -> Finding:
         """Look whether all that the plan calls for stands in the stage; the engine writes files whole or not at all.

@@ -21,6 +21,18 @@ READING: Final = (
     "vector/resolve.py",
     "vector/shape.py",
 )
+SHARED: Final = (
+    "vector/colour.py",
+    "vector/container.py",
+    "vector/document.py",
+    "vector/paint.py",
+    "vector/paint_server.py",
+    "vector/shape.py",
+    "vector/svg/colour.py",
+    "vector/svg/number.py",
+)
+"""What the swatch editor and the guard over it both read a document and its colours with."""
+_COLOURING: Final = ("vector/swatch.py", *SHARED)
 
 
 def drawer() -> Engine:
@@ -39,10 +51,20 @@ def importer() -> Engine:
     return _ours(*identity.modules("vector/svg"), *READING, label="countermark SVG importer")
 
 
+def editor() -> Engine:
+    """Return the maker of recoloured documents: our own sources."""
+    return _ours("vector/recolour.py", *_COLOURING, *READING, label="countermark swatch editor")
+
+
+def guard() -> Engine:
+    """Return the observer of recoloured documents: our own sources, of which `SHARED` are the editor's too."""
+    return _ours("vector/brand.py", *SHARED, label="countermark brand guard")
+
+
 def all_makers() -> dict[str, Engine]:
     """Return every maker by what it makes."""
     return {"png": drawer(), "svg": writer(), "native": importer()}
 
 
 def _ours(*names: str, label: str = "countermark") -> Engine:
-    return identity.sources(label, *names)
+    return identity.sources(label, *sorted(set(names)))

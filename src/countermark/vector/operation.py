@@ -88,9 +88,19 @@ def read(plan: Plan) -> Operation:
     if len(plan.resources) != 1 or not plan.resources[0].startswith(FILE):
         raise _wrong("resources", "one file or folder of the workspace")
     input_of(plan, SOURCE if isinstance(found, Import) else DOCUMENT)
-    if type(payload.get("bytes", 0)) is not int or payload.get("bytes", 0) < 0:
-        raise _wrong("bytes", "a whole number of bytes, zero or more")
+    size(plan)
+    boards(plan)
     return found
+
+
+def size(plan: Plan) -> int:
+    """Return the bytes that a plan may write at the most; raise `input_invalid` when it names no such number."""
+    return _count(plan.payload, "bytes")
+
+
+def boards(plan: Plan) -> int:
+    """Return how many boards a plan has drawn, none for most; raise `input_invalid` when it names no such number."""
+    return _count(plan.payload, "boards")
 
 
 def input_of(plan: Plan, name: str) -> InputRef:
@@ -104,6 +114,13 @@ def input_of(plan: Plan, name: str) -> InputRef:
 def before(plan: Plan) -> Mapping[str, str]:
     """Return the digests of the files that stood in a kit before, by file name."""
     return {ref.name.removeprefix(BEFORE): ref.digest for ref in plan.inputs if ref.name.startswith(BEFORE)}
+
+
+def _count(payload: Mapping[str, Any], name: str) -> int:
+    value = payload.get(name, 0)
+    if type(value) is not int or value < 0:
+        raise _wrong(name, f"a whole number of {name}, zero or more")
+    return value
 
 
 def _text(payload: Mapping[str, Any], name: str) -> str:

@@ -147,6 +147,7 @@ def propose_kit(
         "document": opened.name,
         "command": _command(opened.name, folder, accept_loss),
         "acceptLoss": list(accept_loss),
+        "boards": len(sides),
         "bytes": sum(side * side * 4 + len(opened.data) * 2 for side in sides) + _SLACK,
     }
     plan = Plan("vector", operation.EFFECT, KIT, (resource,), payload, (ref, *_context(workspace, opened, last)))
@@ -155,8 +156,7 @@ def propose_kit(
     else:
         _check_losses(workspace, opened.document, accept_loss)
     if revision is None:
-        known = workspace.ledger.read(lambda tx: fence.load(tx, resource))
-        revision = known.revision if known is not None and workspace.files.exists(folder) else ABSENT
+        revision = written(workspace, folder)
         if revision != ABSENT and last is not None and last.plan.payload.get("document") != opened.name:
             raise _another_kit(folder, str(last.plan.payload.get("document")))
     return Proposal(plan, revision)
@@ -201,7 +201,7 @@ def repeated(workspace: Workspace, wanted: Proposal, key: str, revision: str | N
 def _asked(plan: Plan) -> tuple[Any, ...]:
     """Return what makes two plans the same request: the operation, its arguments, and the inputs it does not change."""
     kept = {operation.SOURCE, operation.DOCUMENT} if plan.operation == KIT else {operation.SOURCE}
-    arguments = {name: value for name, value in plan.payload.items() if name != "bytes"}
+    arguments = {name: value for name, value in plan.payload.items() if name not in ("boards", "bytes")}
     return plan.operation, plan.resources, arguments, [ref for ref in plan.inputs if ref.name in kept]
 
 
@@ -243,6 +243,12 @@ def last_task(workspace: Workspace, resource: str) -> task.Task | None:
         return task.load(tx, known.last_task) if known is not None and known.last_task else None
 
     return workspace.ledger.read(question)
+
+
+def written(workspace: Workspace, folder: str) -> str:
+    """Return the revision that was last published at a folder: what a person changed there since makes another."""
+    known = workspace.ledger.read(lambda tx: fence.load(tx, publish.FILE + folder))
+    return known.revision if known is not None and workspace.files.exists(folder) else ABSENT
 
 
 def stands(workspace: Workspace, resource: str, revision: str) -> bool:

@@ -41,6 +41,7 @@ from countermark.vector.proposal import (
     published,
     repeated,
     stands,
+    written,
 )
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def read(workspace: Workspace, name: str | None = None, *, board: str | None = N
         "colours": _colours(document),
         "losses": losses[:_SHOWN],
         "lossesTotal": len(losses),
+        "kit": {"folder": KIT, "revision": written(workspace, KIT)},
     }
     holds = f"{_count(int(data['objects']), 'object')}, {_count(len(tokens), 'swatch', 'es')}"
     lost = f"{_count(len(losses), 'loss', 'es')} on import"
@@ -346,7 +348,8 @@ TOOLS: Final = (
     Tool(
         "vector_read",
         "Read a brand document",
-        "Show a document's revision, artboards, swatches and what is bound to them, unbound colours, import losses. "
+        "Show a document's revision, artboards, swatches and what is bound to them, unbound colours, import losses, and "
+        "the kit's revision. "
         "Give `board` (such as artboard-1-full-colour-512) to see that board of the kit as a picture.",
         read_schema({"document": _DOCUMENT, "board": {"type": "string", "maxLength": 200}}),
         _call_read,
@@ -397,6 +400,7 @@ TOOLS: Final = (
         "vector_export",
         "Export the kit",
         "Write every board of a document as SVG and PNG, each checked by another engine, with a record page. "
+        "`expected_revision` is the kit folder's: `kit.revision` of vector_read. "
         "Losses that a person shall answer for are named in `accept_loss`; the kit then waits for that person.",
         write_schema(
             {

@@ -202,6 +202,10 @@ def test_a_board_comes_as_a_picture_and_a_kit_as_links(connect: Callable[..., As
     kinds = [one["type"] for one in kit.content]
     assert kinds.count("resource_link") == 14  # the receipt, twelve files, the record page
     assert (space / "kit/receipt.json").exists()
+    assert kit.structured is not None
+    read = ask("vector_read").structured
+    assert read is not None
+    assert read["kit"] == {"folder": "kit", "revision": kit.structured["revision"]}
     seen = ask("vector_read", board="artboard-1-full-colour-48")
     assert [one["type"] for one in seen.content] == ["text", "image"]
 
