@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -134,6 +135,78 @@ def test_one_refusal_never_undoes_its_neighbours_in_the_same_commit(tmp_path: Pa
     assert {e.body["n"] for e in ledger.events()} == {"slow", 1, 2, 4, 5, 7, 8}
     ledger.close()
     assert examine(tmp_path / "l.sqlite") == []
+
+
+def test_a_caller_interrupted_while_it_waits_holds_nobody_up_and_its_transition_is_not_run(ledger: Ledger) -> None:
+    inside, go = threading.Event(), threading.Event()
+
+    def slow(tx: Tx) -> int:
+        inside.set()
+        go.wait()
+        return tx.event("t", "note", {"text": "slow"})
+
+    def interrupt() -> None:
+        while len(ledger._queue) < 1:  # noqa: SLF001 - waits until the main thread has queued, without a sleep
+            pass
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    first = threading.Thread(target=ledger.apply, args=(slow,))
+    first.start()
+    inside.wait()
+    sender = threading.Thread(target=interrupt)
+    sender.start()
+    with pytest.raises(KeyboardInterrupt):
+        ledger.apply(note("interrupted"))
+    later = [threading.Thread(target=ledger.apply, args=(note("later"),)) for _ in range(3)]
+    for one in later:
+        one.start()
+    go.set()
+    for one in (first, sender, *later):
+        one.join(30)
+        assert not one.is_alive()
+    assert [e.body["text"] for e in ledger.events()] == ["slow", "later", "later", "later"]
+
+
+def test_a_caller_interrupted_while_its_batch_is_written_holds_nobody_up(ledger: Ledger) -> None:
+    """The batch stands still in its first item until the main thread, which waits for its own, was interrupted."""
+    inside, go, writing, on = (threading.Event() for _ in range(4))
+
+    def held(begun: threading.Event, until: threading.Event) -> Callable[[Tx], int]:
+        def transition(tx: Tx) -> int:
+            begun.set()
+            until.wait()
+            return tx.event("t", "note", {"text": "held"})
+
+        return transition
+
+    def conduct() -> None:
+        while len(ledger._queue) < 2:  # noqa: SLF001 - waits until the main thread has queued, without a sleep
+            pass
+        last.start()
+        while len(ledger._queue) < 3:  # noqa: SLF001 - likewise
+            pass
+        go.set()
+        writing.wait()
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    first = threading.Thread(target=ledger.apply, args=(held(inside, go),))
+    second = threading.Thread(target=ledger.apply, args=(held(writing, on),))
+    last = threading.Thread(target=ledger.apply, args=(note("last"),))
+    first.start()
+    inside.wait()
+    second.start()
+    while len(ledger._queue) < 1:  # noqa: SLF001 - likewise
+        pass
+    conductor = threading.Thread(target=conduct)
+    conductor.start()
+    with pytest.raises(KeyboardInterrupt):
+        ledger.apply(note("main"))
+    on.set()
+    for one in (first, second, last, conductor):
+        one.join(30)
+        assert not one.is_alive()
+    assert [e.body["text"] for e in ledger.events()] == ["held", "held", "main", "last"]
+    assert ledger.apply(note("after")) == 5
 
 
 def test_a_batch_takes_one_commit(tmp_path: Path, clock: SetClock, monkeypatch: pytest.MonkeyPatch) -> None:

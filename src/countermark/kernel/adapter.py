@@ -175,11 +175,12 @@ class Launcher(Protocol):
 class Context:
     """What an adapter may touch while it works: its stage, the store, children, the clock, and word of a stop.
 
-    `stage` is a folder of this task and epoch alone. `stopping()` turns true when the task was asked to stop.
-    `save_handle(text)` makes the identity of a long job durable before it is waited for.
+    `stage` is a folder of this task and epoch alone, `stage_name` its place in the workspace. `stopping()` turns true
+    when the task was asked to stop. `save_handle(text)` makes the identity of a long job durable before it is waited
+    for.
     """
 
-    stage: Path
+    stage_name: str
     store: Store
     workspace: Path
     clock: Clock
@@ -187,6 +188,11 @@ class Context:
     stopping: Callable[[], bool]
     report: Callable[[str], None]
     save_handle: Callable[[str], None]
+
+    @property
+    def stage(self) -> Path:
+        """The folder to work in."""
+        return self.workspace / self.stage_name
 
 
 class Adapter:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import time
-from typing import Protocol
+from typing import Final, Protocol
 
 
 class Clock(Protocol):
@@ -32,6 +31,13 @@ class SystemClock:
         return time.monotonic()
 
 
+_RANDOM_BITS: Final = 38
+_SPARE_BITS: Final = 2
+_SHIFTS: Final = range(70, -1, -10)
+_DIGITS: Final = "0123456789abcdefghijklmnopqrstuv"
+_PAIRS: Final = [high + low for high in _DIGITS for low in _DIGITS]
+
+
 class Ids(Protocol):
     """Where new identifiers come from."""
 
@@ -41,8 +47,17 @@ class Ids(Protocol):
 
 
 class RandomIds:
-    """Identifiers of 80 random bits: short enough to type, and no counter that two processes would share."""
+    """Identifiers that begin with their time: 42 bits of milliseconds, then 38 random bits.
+
+    They are short enough to type, and no counter that two processes would share. Rows that are written together lie
+    together in every index by identifier, so that a commit writes few pages.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        """Take the clock that the time is read from; set back, it costs order and nothing else."""
+        self._clock = clock
 
     def new(self, prefix: str) -> str:
-        """Return `<prefix>-` and sixteen lower-case base32 characters."""
-        return f"{prefix}-{base64.b32encode(os.urandom(10)).decode('ascii').lower()}"
+        """Return `<prefix>-` and sixteen digits of base 32 (RFC 4648 §7, in lower case)."""
+        number = (self._clock.now_ms() << _RANDOM_BITS) | (int.from_bytes(os.urandom(5), "big") >> _SPARE_BITS)
+        return f"{prefix}-{''.join([_PAIRS[number >> shift & 0x3FF] for shift in _SHIFTS])}"

@@ -569,10 +569,11 @@ def verify(workspace: Workspace, intent: Intent, outcome: Outcome, context: Cont
     files = (*outcome.files, *seen.files)
     judgement = proof.judge(seen.verdicts, intent.effect.required)
     subjects = publish.subjects(intent.plan.resources, files)
-    evidence = proof.evidence_digest(seen.verdicts, subjects)
+    verdicts = [verdict.wire() for verdict in seen.verdicts]
+    evidence = proof.evidence_digest(verdicts, subjects)
     body = {
         "attempt": intent.attempt,
-        "verdicts": [verdict.wire() for verdict in seen.verdicts],
+        "verdicts": verdicts,
         "notChecked": [{"what": what, "why": why} for what, why in seen.not_checked],
         "evidence": evidence,
     }

@@ -127,9 +127,10 @@ def judge(verdicts: Sequence[Verdict], required: Iterable[str]) -> Judgement:
     return Judgement("", "")
 
 
-def evidence_digest(verdicts: Sequence[Verdict], subjects: Mapping[str, str]) -> str:
-    """Return the digest an acceptance is bound to: all verdicts and all artefact digests, by name."""
-    return digest({"verdicts": [v.wire() for v in verdicts], "subjects": dict(subjects)})
+def evidence_digest(verdicts: Sequence[Verdict | Mapping[str, Any]], subjects: Mapping[str, str]) -> str:
+    """Return the digest an acceptance is bound to: all verdicts, also in their wire form, and all digests by name."""
+    wires = [one.wire() if isinstance(one, Verdict) else one for one in verdicts]
+    return digest({"verdicts": wires, "subjects": dict(subjects)})
 
 
 def check_acceptance(rule: AcceptanceRule, *, reversible: bool) -> bool:

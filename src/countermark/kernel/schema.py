@@ -19,7 +19,7 @@ CREATE TABLE grants (
 CREATE TABLE resources (
   name TEXT PRIMARY KEY, revision TEXT NOT NULL, epoch INTEGER NOT NULL, holder TEXT, writes INTEGER NOT NULL,
   last_task TEXT
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE tasks (
   id TEXT PRIMARY KEY, key TEXT NOT NULL, derived INTEGER NOT NULL, grant_id TEXT NOT NULL REFERENCES grants(id),
@@ -30,7 +30,6 @@ CREATE TABLE tasks (
   ended_at INTEGER, swept INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX tasks_by_key ON tasks(key);
-CREATE INDEX tasks_open ON tasks(ended_at) WHERE ended_at IS NULL;
 CREATE INDEX tasks_unswept ON tasks(swept) WHERE swept = 0;
 
 CREATE TABLE attempts (

@@ -70,8 +70,11 @@ def load(tx: Tx, task_id: str) -> Task:
 
 
 def load_open(tx: Tx) -> list[Task]:
-    """Return every task that has not ended, oldest first: `move` sets the end together with a terminal state."""
-    sql = f"SELECT {_COLUMNS} FROM tasks WHERE ended_at IS NULL ORDER BY created_at, id"  # noqa: S608
+    """Return every task that has not ended, oldest first: `move` sets the end together with a terminal state.
+
+    Only what has ended is swept, so the one index of what is not serves both questions.
+    """
+    sql = f"SELECT {_COLUMNS} FROM tasks WHERE swept = 0 AND ended_at IS NULL ORDER BY created_at, id"  # noqa: S608
     return [_from_row(row) for row in tx.all(sql)]
 
 

@@ -87,7 +87,7 @@ class Workspace:
                 next_action="Make one with `countermark init DIR`, or run this inside one.",
             )
         self.clock: Clock = clock or SystemClock()
-        self.ids: Ids = ids or RandomIds()
+        self.ids: Ids = ids or RandomIds(self.clock)
         self._spawner: Runner = runner or ProcessRunner(self.clock)
         self.files = self._opened.enter_context(files or Root(self.path))
         project = self.files.read(config.PROJECT_FILE, cap=1 << 20)
@@ -127,7 +127,7 @@ class Workspace:
         with parent:
             if not path.exists():
                 parent.make_dir(path.name)
-        ids: Ids = options.get("ids") or RandomIds()
+        ids: Ids = options.get("ids") or RandomIds(options.get("clock") or SystemClock())
         with Root(path) as files:
             if files.exists(config.PROJECT_FILE):
                 raise CountermarkError(
@@ -244,7 +244,7 @@ class Workspace:
             self.ledger.apply(lambda tx: _save_handle(tx, intent, text))
 
         return Context(
-            stage=self.path / stage,
+            stage_name=stage,
             store=self.store,
             workspace=self.path,
             clock=self.clock,
@@ -379,19 +379,22 @@ class Workspace:
 
     # Settling.
 
-    @contextmanager
-    def running(self, task_id: str) -> Iterator[None]:
-        """Mark a task as being worked on by a thread of this process."""
+    def running(self, task_id: str) -> _Running:
+        """Mark a task as being worked on by a thread of this process, in a `with`."""
+        return _Running(self, task_id)
+
+    def begin_work(self, task_id: str) -> None:
+        """Count one more thread that works on a task."""
         with self._mutex:
             self._running[task_id] += 1
-        try:
-            yield
-        finally:
-            with self._mutex:
-                self._running[task_id] -= 1
-                if not self._running[task_id]:
-                    del self._running[task_id]
-            self.end_children(task_id)
+
+    def end_work(self, task_id: str) -> None:
+        """Count one thread less, and let go of what it started."""
+        with self._mutex:
+            self._running[task_id] -= 1
+            if not self._running[task_id]:
+                del self._running[task_id]
+        self.end_children(task_id)
 
     def is_running(self, task_id: str) -> bool:
         """Return whether a thread of this process works on a task."""
@@ -413,6 +416,22 @@ class Workspace:
     def confirm_cancel(self, found: Task) -> None:
         """Confirm a stop (see `cancel.confirm`)."""
         cancel.confirm(self, found)
+
+
+class _Running:
+    """What `Workspace.running` enters: a generator in its place costs every operation more than its two lines."""
+
+    __slots__ = ("_task", "_workspace")
+
+    def __init__(self, workspace: Workspace, task_id: str) -> None:
+        self._workspace = workspace
+        self._task = task_id
+
+    def __enter__(self) -> None:
+        self._workspace.begin_work(self._task)
+
+    def __exit__(self, *_: object) -> None:
+        self._workspace.end_work(self._task)
 
 
 def _save_handle(tx: Tx, intent: Intent, text: str) -> None:

@@ -348,7 +348,7 @@ TOOLS: Final = (
     Tool(
         "vector_read",
         "Read a brand document",
-        "Show a document's revision, artboards, swatches and what is bound to them, unbound colours, import losses, and "
+        "Show a document's revision, artboards, swatches and what is bound to them, unbound colours, import losses, "
         "the kit's revision. "
         "Give `board` (such as artboard-1-full-colour-512) to see that board of the kit as a picture.",
         read_schema({"document": _DOCUMENT, "board": {"type": "string", "maxLength": 200}}),
