@@ -104,8 +104,8 @@ class Layout:
     def _element(self, like: Item | Member, value: dict[str, Any], fallback: Style, pointer: str) -> str:
         """Return an element's text with the members exchanged that say something else than before."""
         text, start = self.text, like.start
-        style, indent = style_of(text, start, fallback), indent_at(text, start)
         found, end = members(text, start)
+        style, indent = style_of(text, start, fallback, found), indent_at(text, start)
         last = {member.name: place for place, member in enumerate(found)}
         if len(last) != len(found) or not found:
             return spell(value, style, indent, pointer=pointer, depth=3)

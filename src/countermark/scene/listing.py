@@ -30,7 +30,8 @@ class Listing:
     def rows(self) -> list[Summary]:
         """Return one row a file, sorted by name; what cannot be opened is a row with its reason (seed 3 §4.1)."""
         with os.scandir(self.shelf.root.fd) as found:
-            entries = sorted((entry for entry in found if entry.name.endswith(names.SUFFIX)), key=lambda one: one.name)
+            shown = [one for one in found if one.name.endswith(names.SUFFIX) and not one.name.startswith(".")]
+        entries = sorted(shown, key=lambda one: one.name)
         stems = {entry.name.removesuffix(names.SUFFIX) for entry in entries}
         rows: list[Summary] = []
         with suppress(FileNotFoundError):

@@ -150,16 +150,14 @@ def refuse_damaged(shelf: Shelf, name: str, seen: Seen) -> None:
         raise _corrupt(
             name, "conflict-markers", "holds an unfinished merge", "Finish the merge, or restore an earlier revision."
         )
-    with suppress(CountermarkError):
-        again = fingerprint(shelf.root.stat(names.scene_file(name)))
-        young = not seen.data and 0 <= shelf.clock.now_ms() - seen.print[2] // 1_000_000 < CHANGING_MS
-        if young or again[1] != seen.print[1]:
-            raise refuse(
-                "scene_busy",
-                f"{name} is being written by another program.",
-                next_action="Wait a moment, then repeat the call.",
-                details={"reason": "still-changing"},
-            )
+    young = not seen.data and 0 <= shelf.clock.now_ms() - seen.print[2] // 1_000_000 < CHANGING_MS
+    if young or fingerprint(shelf.root.stat(names.scene_file(name)))[1] != seen.print[1]:
+        raise refuse(
+            "scene_busy",
+            f"{name} is being written by another program.",
+            next_action="Wait a moment, then repeat the call.",
+            details={"reason": "still-changing"},
+        )
 
 
 def quarantine(shelf: Shelf, name: str, seen: Seen) -> str:

@@ -34,12 +34,14 @@ class Shelf:
     root: KeptRoot
     limits: Limits = DEFAULT
     clock: Clock = field(default_factory=SystemClock)
-    ids: Ids = field(default_factory=RandomIds)
     retention: Retention = field(default_factory=Retention)
     lock_seconds: float = LOCK_SECONDS
     pause: Callable[[float], None] = time.sleep
     _locks: dict[str, tuple[Lock, int]] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.ids: Ids = RandomIds(self.clock)
 
     def now(self) -> str:
         """Return the time as the records spell it."""

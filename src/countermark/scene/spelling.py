@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from json import encoder as standard
 from typing import Any, Final
 
 from countermark.scene.codes import SceneError, refuse
-from countermark.scene.jsontext import MAX_DEPTH, UNSAFE_NAMES, members
+from countermark.scene.jsontext import MAX_DEPTH, UNSAFE_NAMES, Member, members
 
 _EXPONENT_FROM: Final = 21  # ECMA-262, Number::toString: plain digits from 1e-6 up to, not including, 1e21
 _EXPONENT_BELOW: Final = -6
@@ -37,9 +38,13 @@ HOUSE: Final = Style()
 """The editor's own style: two spaces, `\\n`."""
 
 
-def style_of(text: str, at: int, fallback: Style) -> Style:
-    """Return the style of the object that starts at an index; `fallback` when it has no member to show one."""
-    found, _ = members(text, at)
+def style_of(text: str, at: int, fallback: Style, found: Sequence[Member] | None = None) -> Style:
+    """Return the style of the object that starts at an index; `fallback` when it has no member to show one.
+
+    `found` are its members, where they are known.
+    """
+    if found is None:
+        found, _ = members(text, at)
     if not found:
         return fallback
     first = found[0]
@@ -57,7 +62,8 @@ def style_of(text: str, at: int, fallback: Style) -> Style:
 
 def indent_at(text: str, at: int) -> str:
     """Return the white space at the beginning of the line on which an index stands."""
-    begin = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+    begin = text.rfind("\n", 0, at) + 1
+    begin = text.rfind("\r", begin, at) + 1 or begin
     end = begin
     while end < at and text[end] in " \t":
         end += 1

@@ -8,13 +8,14 @@ bytes give way to the newest valid backup.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Self
 
 from countermark.kernel.canon import sha256_hex
-from countermark.kernel.clock import Clock
+from countermark.kernel.clock import Clock, SystemClock
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.kept import KeptRoot
 from countermark.scene import backup, document, history, listing, recovery, rename, trash
@@ -47,9 +48,14 @@ class Store:
         """Open the folder; raise `permission_denied` when it is a symbolic link, `not_found` when it is missing."""
         with ours():
             opened = root if isinstance(root, KeptRoot) else open_folder(root)
-        self.shelf = Shelf(opened, limits, lock_seconds=lock_seconds, retention=retention or Retention())
-        self.shelf.clock = clock or self.shelf.clock
-        self.shelf.pause = pause or self.shelf.pause
+        self.shelf = Shelf(
+            opened,
+            limits,
+            clock or SystemClock(),
+            retention=retention or Retention(),
+            lock_seconds=lock_seconds,
+            pause=pause or time.sleep,
+        )
         self._listing = listing.Listing(self.shelf)
         self._swept = False
 

@@ -74,8 +74,9 @@ class Turn:
     def __exit__(self, *_: object) -> None:
         """Give the turn back."""
         try:
-            if self._held() == self._token:
-                self._root.release(self._file)
+            with suppress(CountermarkError):  # what stays behind is ours, and the next one of ours takes it away
+                if self._held() == self._token:
+                    self._root.release(self._file)
         finally:
             self._lock.release()
 
@@ -105,8 +106,11 @@ class Turn:
                 self._pause(_PAUSE)
 
     def _held(self) -> bytes | None:
+        return self._said_in(self._file)
+
+    def _said_in(self, file: str) -> bytes | None:
         try:
-            return self._root.read(self._file, cap=_CAP)
+            return self._root.read(file, cap=_CAP)
         except CountermarkError as error:
             if error.code == "not_found":
                 return None
@@ -129,7 +133,7 @@ class Turn:
         aside = f"{self._file}.{secrets.token_hex(8)}"
         with suppress(CountermarkError):
             self._root.move_new(self._file, aside)
-            if self._root.read(aside, cap=_CAP) != seen:
+            if self._said_in(aside) != seen:
                 self._root.move_new(aside, self._file)
                 return
             self._root.release(aside)
