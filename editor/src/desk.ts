@@ -130,7 +130,7 @@ export class Desk {
     }
     api.history.clear();
     const live = getNonDeletedElements(api.getSceneElementsIncludingDeleted());
-    if (live.length > 0) api.scrollToContent(live, { fitToViewport: false, animate: false });
+    if (live.length > 0) api.scrollToContent(live, { fitToContent: true, animate: false });
     this.show({ ready: true });
     wire.report("canvas-ready", { name: this.name, elementCount: live.length });
   }
@@ -265,7 +265,7 @@ export class Desk {
         this.take();
         return;
       case "set-aside":
-        void this.setAside();
+        void this.setAside(effect.base);
         return;
       case "keep":
         this.keepSoon(KEEP_AFTER);
@@ -406,9 +406,9 @@ export class Desk {
     draft.keep(this.drafted(this.page.id, false)).catch(() => undefined);
   };
 
-  private async setAside(): Promise<void> {
+  private async setAside(base: Mark): Promise<void> {
     if (!this.line || !this.made().dirty) return;
-    const aside = this.drafted(crypto.randomUUID(), true);
+    const aside = { ...this.drafted(crypto.randomUUID(), true), base };
     this.show({ drafts: [aside, ...this.view.drafts] });
     await draft.keep(aside);
     await draft.drop(this.page.id);
@@ -421,7 +421,7 @@ export class Desk {
       const arrived = kept.pending ? await wire.save(this.name, kept.pending.body, kept.pending.from).catch(() => null) : null;
       const opened = await wire.open(this.name);
       if (this.closed) return;
-      if (this.view.keeping.edit.dirty) await this.setAside();
+      if (this.view.keeping.edit.dirty) await this.setAside(this.view.keeping.base);
       this.file = document(opened.scene);
       const made = { ...kept.document, files: { ...this.file.files, ...kept.document.files } };
       this.load(made, count(difference(this.file, made)) > 0 ? this.file : undefined);

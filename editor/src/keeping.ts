@@ -59,7 +59,8 @@ export type Effect =
   | { readonly do: "resend" }
   | { readonly do: "look" }
   | { readonly do: "take" }
-  | { readonly do: "set-aside" }
+  /** The person's version, with what it was made from: the state that comes with this effect has another base. */
+  | { readonly do: "set-aside"; readonly base: Mark }
   | { readonly do: "keep" }
   | { readonly do: "drop" };
 
@@ -130,7 +131,7 @@ function seen(state: Keeping, mark: Mark): Step {
 function looked(state: Keeping, mark: Mark): Step {
   const next: Keeping = { ...state, looking: false, again: false };
   if (state.again) return [{ ...next, looking: true }, [{ do: "look" }]];
-  if (state.yielding) return [{ ...begin(mark), gesture: state.gesture }, [{ do: "set-aside" }, { do: "take" }]];
+  if (state.yielding) return [{ ...begin(mark), gesture: state.gesture }, [{ do: "set-aside", base: state.base }, { do: "take" }]];
   if (mark.sha256 === state.base.sha256) {
     return settle({ ...next, base: mark, seen: null, halt: state.halt.kind === "conflict" ? NONE : state.halt });
   }

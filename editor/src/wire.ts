@@ -80,6 +80,8 @@ async function call(path: string, made: Call = {}): Promise<{ status: number; bo
     if (response.status === 304) return { status: 304, body: null };
     const body: unknown = await response.json().catch((): null => null);
     if (response.ok && isRaw(body)) return { status: response.status, body };
+    // Cut off on its way: whether it was done is unknown.
+    if (response.ok) throw new Refusal(UNREACHABLE);
     throw new Refusal(failure(response.status, body));
   } catch (error) {
     if (error instanceof Refusal) throw error;

@@ -16,6 +16,8 @@ const renderEmbeddable: NonNullable<ExcalidrawProps["renderEmbeddable"]> = (elem
   </div>
 );
 
+export const focusCanvas = (): void => document.querySelector<HTMLElement>(".canvas .excalidraw-container")?.focus();
+
 export const Canvas = memo(function Canvas({ desk, theme }: { desk: Desk; theme: "light" | "dark" }) {
   const api = useRef<ExcalidrawImperativeAPI | null>(null);
   return (

@@ -8,7 +8,7 @@ import type { News } from "../stream.ts";
 import { useTheme } from "../theme.ts";
 import * as wire from "../wire.ts";
 import { actor, did, plural, revision, status, touched, when } from "../words.ts";
-import { Canvas } from "./canvas.tsx";
+import { Canvas, focusCanvas } from "./canvas.tsx";
 import { Dialog, Failed, Link, Notice, ThemeChoice } from "./frame.tsx";
 import { History } from "./history.tsx";
 
@@ -167,12 +167,17 @@ function Open({ desk, news, again }: { desk: Desk; news: Listen; again: () => vo
     fontsAnswer().then(setFonts, () => setFonts(false));
   }, [view.ready]);
 
+  // A button that goes away with its notice leaves the keyboard to nobody; it goes back to the canvas.
+  useEffect(() => {
+    if (view.ready && document.activeElement === document.body && !document.querySelector("dialog[open]")) focusCanvas();
+  });
+
   const said = status(view.keeping, view.connected, desk.readOnly);
   const halted = view.keeping.halt;
   const waiting =
     halted.kind !== "none" ? "Answer what the page asks first." : view.keeping.edit.dirty || view.keeping.saving ? "Your changes are being saved first." : null;
   return (
-    <div className="desk" data-state={halted.kind === "none" ? (view.keeping.saving ? "saving" : view.keeping.edit.dirty ? "dirty" : "clean") : halted.kind}>
+    <div className="desk" data-ready={view.ready} data-state={halted.kind === "none" ? (view.keeping.saving ? "saving" : view.keeping.edit.dirty ? "dirty" : "clean") : halted.kind}>
       <header className="bar">
         <Link to="/" className="back" label="All scenes">
           <svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true">
@@ -187,13 +192,7 @@ function Open({ desk, news, again }: { desk: Desk; news: Listen; again: () => vo
           <span className="brief" aria-hidden="true">
             {said.short}
           </span>
-          <code>
-            <span className="long">revision </span>
-            <span className="brief" aria-hidden="true">
-              r
-            </span>
-            {view.keeping.base.revision} · {view.keeping.base.sha256.slice(0, 12)}
-          </code>
+          <code>{revision(view.keeping.base)}</code>
         </p>
         <button
           type="button"
