@@ -1,0 +1,131 @@
+"""`countermark scene …` on real scenes of a real workspace."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from countermark.kernel import grant
+from countermark.kernel.ledger import Tx
+from countermark.kernel.workspace import Workspace
+
+from .conftest import Here, Said
+
+BOX = {"type": "rectangle", "id": "box", "x": 0, "y": 0, "width": 100, "height": 50}
+
+
+@pytest.fixture
+def here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Here:
+    with Workspace.create(tmp_path / "space") as workspace:
+
+        def narrow(tx: Tx) -> None:
+            terms = grant.Terms(("vector.write",), ("",))
+            grant.issue(tx, grant.Grant("narrow", None, (), "test", "test", terms, tx.now))
+
+        workspace.ledger.apply(narrow)
+    return Here(tmp_path / "space", capsys)
+
+
+def applied(here: Here, operations: Any, *more: str) -> Said:
+    (here.folder / "operations.json").write_text(json.dumps(operations))
+    return here("scene", "apply", "plan", "operations.json", *more)
+
+
+def created(here: Here) -> dict[str, Any]:
+    (here.folder / "boxes.json").write_text(json.dumps([BOX]))
+    return here.json("scene", "create", "plan", "--elements", "boxes.json").data
+
+
+def test_a_scene_is_created_changed_shown_and_its_history_brought_back(here: Here) -> None:
+    made = created(here)
+    assert (made["revision"], made["verified"]) == (1, True)
+    first = (here.folder / "plan.excalidraw").read_bytes()
+    done = applied(here, [{"op": "update", "id": "box", "patch": {"x": 7, "label": "Here"}}])
+    assert (done.status, done.err) == (0, "")
+    assert "plan: 1 updated." in done.out
+    assert "revision  2" in done.out
+    shown = here("scene", "show", "plan").out
+    assert "1 rectangle, 1 text" in shown
+    assert "  Here" in shown
+    assert here.json("scene", "show", "plan").data["scene"]["elements"][0]["x"] == 7
+    old = here.json("scene", "show", "plan", "--revision", "1").data
+    assert (old["revision"], old["scene"]["elements"][0]["x"]) == (1, 0)
+    rows = here.json("scene", "history", "plan").data["versions"]
+    assert [(one["revision"], one["updatedBy"], one["current"]) for one in rows] == [
+        (2, "cli", True),
+        (1, "cli", False),
+    ]
+    back = here.json("scene", "restore", "plan", "1").data
+    assert (back["revision"], back["restoredFrom"]) == (3, 1)
+    assert (here.folder / "plan.excalidraw").read_bytes() == first
+
+
+def test_scenes_are_listed_for_people_and_machines_and_an_empty_folder_says_what_to_do(here: Here) -> None:
+    assert "countermark serve" in here("scene", "list").out
+    created(here)
+    (here.folder / "broken.excalidraw").write_text("{")
+    out = here("scene", "list").out
+    assert out.splitlines()[0].split()[:3] == ["NAME", "REV", "ELEMENTS"]
+    assert "not readable" in next(line for line in out.splitlines() if line.startswith("broken"))
+    rows = here.json("scene", "list").data["scenes"]
+    assert {one["name"]: one["valid"] for one in rows} == {"plan": True, "broken": False}
+
+
+def test_a_rename_takes_the_past_along_and_the_trash_leaves_nothing_to_inherit(here: Here) -> None:
+    created(here)
+    assert here.json("scene", "rename", "plan", "plan-2").data["previousName"] == "plan"
+    assert here.json("scene", "trash", "plan-2").data["trashed"] is True
+    assert here.json("scene", "list").data["scenes"] == []
+    assert created(here)["revision"] == 1
+
+
+def test_a_stale_revision_is_a_conflict_and_the_scene_stands(here: Here) -> None:
+    created(here)
+    move = [{"op": "update", "id": "box", "patch": {"x": 7}}]
+    applied(here, move)
+    before = (here.folder / "plan.excalidraw").read_bytes()
+    said = applied(here, move, "--revision", "1", "--json")
+    assert (said.status, said.error["code"]) == (5, "revision_conflict")
+    assert said.error["details"]["currentRevision"] == 2
+    assert (here.folder / "plan.excalidraw").read_bytes() == before
+
+
+def test_a_request_said_again_answers_the_first_result_and_says_so(here: Here) -> None:
+    created(here)
+    move = [{"op": "update", "id": "box", "patch": {"x": 7}}]
+    applied(here, move, "--request-id", "r")
+    again = applied(here, move, "--request-id", "r")
+    assert again.out.startswith("Done before under this request id")
+    other = applied(here, [{"op": "delete", "id": "box"}], "--request-id", "r")
+    assert "was not done" in other.out
+    assert here.json("scene", "list").data["scenes"][0]["revision"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "code"),
+    [
+        (("show", "nope"), 3, "not_found"),
+        (("show", "../nope"), 2, "invalid_name"),
+        (("show", "plan", "--revision", "9"), 3, "not_found"),
+        (("create", "plan"), 5, "already_exists"),
+        (("create", "b", "--elements", "missing.json"), 3, "not_found"),
+        (("apply", "plan", "boxes.json", "--grant", "narrow"), 4, "permission_denied"),
+        (("trash", "plan", "--grant", "narrow"), 4, "permission_denied"),
+        (("apply", "plan", "boxes.json"), 2, "invalid_operation"),
+        (("restore", "plan", "9"), 3, "not_found"),
+        (("restore", "plan", "-1"), 2, "usage"),
+        (("rename", "plan", "Plan"), 2, "invalid_name"),
+    ],
+)
+def test_what_cannot_be_done_has_its_code_and_exit_status_and_changes_nothing(
+    here: Here, arguments: tuple[str, ...], status: int, code: str
+) -> None:
+    created(here)
+    before = (here.folder / "plan.excalidraw").read_bytes()
+    said = here("scene", *arguments, "--json")
+    assert (said.status, said.error["code"]) == (status, code)
+    assert (here.folder / "plan.excalidraw").read_bytes() == before
+    assert sorted(one.name for one in here.folder.glob("*.excalidraw")) == ["plan.excalidraw"]
