@@ -24,6 +24,7 @@ OBSERVED = [
     ("AVATAR To Wa", 6, 21.37, 151.6051),
     ("\u0436 \u201cq", 6, 20, 40.2000),
     ("\u1ea1 \u1ebf", 6, 21.37, 28.3653),
+    ("\u0162\u0102", 6, 20, 25.2600),  # both pieces that have the second one; the one declared last is asked first
     ("T\u0435\u0441\u0442 \u00bd", 1, 21.37, 79.3503),
     ("-> != x\u0301", 3, 21.37, 87.6068),
     ("Tomorrow \u2020", 7, 21.37, 106.8182),

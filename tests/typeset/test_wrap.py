@@ -21,6 +21,7 @@ OBSERVED = [
     ("ab\u00a0cd ef", 5, 20, 45, "ab\ncd\nef"),
     ("word", 5, 20, 0, "w\no\nr\nd"),
     ("https://example.org/a-b", 3, 16, 60, "https:\n//exam\nple.or\ng/a-b"),
+    ("A-A x", 5, 20, 34.86, "A-\nA x"),  # measured as one, "A-A" would fit
     ("fi fi fi", 7, 28, 40, "fi\nfi\nfi"),
 ]
 CJK = [

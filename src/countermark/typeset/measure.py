@@ -42,7 +42,12 @@ def measure(text: str, family: int, size: float, line_height: float | None = Non
     if not (0 < size < math.inf and 0 < line_height < math.inf):
         raise _refused(size, line_height)
     faces = stack(family, editor_fonts())
-    lines = [faces.line(one or " ") for one in normalized(text).split("\n")]
+    if text and text.isprintable():
+        lines = [faces.line(text)]
+    else:
+        # The editor puts the space of an empty line in before it looks for other line ends.
+        spaced = "\n".join([one or " " for one in text.split("\n")])
+        lines = [faces.line(one) for one in normalized(spaced).split("\n")]
     reason = _reason(family, lines)
     drawn = drawn_size(size, faces.units_per_em)
     width = max([one.advance * drawn + one.kerning * size for one in lines])

@@ -22,18 +22,21 @@ SETTING: Final = "COUNTERMARK_EDITOR"
 PACKAGE: Final = "countermark_editor"
 """The package that carries the CJK family otherwise."""
 
+FINER: Final = 64
+"""Positions are asked for in parts of a font unit: half a space is not rounded to a whole one."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Face:
     """A decoded piece; what it measures is in ems.
 
     `advance` holds the characters that a browser takes from it, those of its range that it has a glyph for, with the
-    advance of that glyph. `glyphs` are the advances of all its glyphs by their number, in font units. `plain` means
-    that it has no kerning and no substitutions: a run is as wide as the sum.
+    advance of that glyph. `glyphs` are the advances of all its glyphs by their number, `scale` of them to the em.
+    `plain` means that it has no kerning and no substitutions: a run is as wide as the sum.
     """
 
     font: Any
-    units_per_em: int
+    scale: int
     advance: Mapping[str, float]
     glyphs: Sequence[int]
     plain: bool
@@ -98,14 +101,16 @@ def _decode(data: bytes, piece: Piece) -> Face:
     require("fontTools.ttLib.woff2").decompress(io.BytesIO(data), decoded)
     face = shaper.Face(decoded.getvalue())
     font = shaper.Font(face)
+    scale = face.upem * FINER
+    font.scale = (scale, scale)
     owned = set(face.unicodes)
     glyphs = [font.get_glyph_h_advance(number) for number in range(face.glyph_count)]
     advance = {
-        chr(code): glyphs[font.get_nominal_glyph(code)] / face.upem
+        chr(code): glyphs[font.get_nominal_glyph(code)] / scale
         for codes in piece.ranges()
         for code in owned.intersection(codes)
     }
-    return Face(font, face.upem, advance, glyphs, plain=not {"GPOS", "GSUB", "kern"} & set(face.table_tags))
+    return Face(font, scale, advance, glyphs, plain=not {"GPOS", "GSUB", "kern"} & set(face.table_tags))
 
 
 @cache

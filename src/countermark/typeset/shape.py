@@ -1,17 +1,20 @@
 """One line's width in ems, from the faces that a browser would take its characters from.
 
-A browser asks the pieces of a family from the last declared to the first, then the next family of the stack; each
-piece gives what its range and its glyphs cover, a base with its marks goes to one piece, and the rest is the machine's.
-Each word is shaped by itself, so that nothing is kerned with a space (a canvas does so unless it is asked for legible
-text; observed), and within a word each run of one piece and one script. HarfBuzz shapes here as it does there.
+A browser asks the pieces of a family from the last declared to the first, then the next family of the stack, and leaves
+out those whose range has none of the characters still open. A piece gives what its range and its glyphs cover, a base
+with its marks as one; what is open in the end is the machine's. Each word is shaped by itself, so that nothing is
+kerned with a space (a canvas does so unless it is asked for legible text; observed), and within a word each run of one
+piece and one script. HarfBuzz shapes here as it does there.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
-from functools import cache, lru_cache
+from collections.abc import Iterator, Sequence
+from functools import cache, cached_property, lru_cache
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -39,15 +42,15 @@ _IGNORABLE: Final = re.compile(
 )
 # Parts of a word that Chromium shapes by themselves: an ideograph with its marks, and what lies between characters that
 # it draws as nothing.
-_PARTS: Final = (
-    r"[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}]\p{Mark}*"
-    r"|[^\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}"
-    r"\u00ad\u200b\u200e\u200f\u202a-\u202e\ufeff\ufffc]+"
-)
-# What HarfBuzz draws with another character's glyph where a font has none of its own.
-_SPACES: Final = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
-_INSTEAD: Final = {**dict.fromkeys(_SPACES, " "), "\u2011": "\u2010"}
-_EMOJI_STYLE: Final = "\ufe0f"
+_IDEOGRAPH: Final = r"\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}\u3000-\u303f\uff00-\uffef"
+_NOTHING: Final = r"\u00ad\u200b\u200e\u200f\u202a-\u202e\ufeff\ufffc"
+_PARTS: Final = rf"[{_IDEOGRAPH}]\p{{Mark}}*|[^{_IDEOGRAPH}{_NOTHING}]+"
+# What HarfBuzz draws with another character's glyph where a font has none of its own; of these spaces some are given a
+# part of the em.
+_EMS: Final = frozenset("\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2009\u200a\u205f\u3000")
+_INSTEAD: Final = {**dict.fromkeys((*_EMS, "\u00a0", "\u2007", "\u2008", "\u202f"), " "), "\u2011": "\u2010"}
+_STYLED: Final = re.compile("[\ufe00-\ufe0f]")  # asks for a glyph of another style, which the bundled fonts do not have
+_PICTURE_STYLE: Final = "\ufe0f"
 _NO_SCRIPT: Final = ("Zyyy", "Zinh", "Zzzz")
 # Advances, in ems, given to glyphs of the machine's own fonts, which nobody can know here.
 _PICTURE_EM: Final = 1.25
@@ -77,9 +80,13 @@ class Stack:
             places += [(piece, editor) for piece in reversed(BY_NAME[CJK].pieces)]
         self.units_per_em = family.units_per_em
         self._places = [(piece, folder, piece.ranges()) for piece, folder in places]
-        self._known: dict[str, Face | str | None] = {}
+        self._offering: dict[str, tuple[int, ...]] = {}
         self._line = lru_cache(KEPT)(self._measured)
         self._word = lru_cache(KEPT)(self._shape)
+
+    @cached_property
+    def _main(self) -> Face | str | None:
+        return self._assigned([" "])[0]
 
     def line(self, text: str) -> Line:
         """Return the width of a text without line ends."""
@@ -88,65 +95,88 @@ class Stack:
     def _measured(self, text: str) -> Line:
         if _CONTROL.search(text):
             text = text.translate(_CANVAS)
+        advance = kerning = 0.0
+        foreign: dict[str, None] = {}
+        gone = ""
         words = text.split(" ")
-        found = [self._word(word) if len(word) <= SHORT else self._shape(word) for word in words if word]
-        advance = sum([word.advance for word in found])
-        kerning = sum([word.kerning for word in found])
+        for word in words:
+            if word:
+                found = self._word(word) if len(word) <= SHORT else self._shape(word)
+                advance += found.advance
+                kerning += found.kerning
+                if found.foreign:
+                    foreign.update(dict.fromkeys(found.foreign))
+                    gone = gone or found.gone
         if len(words) > 1:
-            found.append(space := self._word(" "))
+            space = self._word(" ")
             advance += space.advance * (len(words) - 1)
-        foreign = dict.fromkeys([cluster for word in found for cluster in word.foreign])
-        if not foreign:
-            return Line(advance, kerning)
-        return Line(advance, kerning, tuple(foreign), next((word.gone for word in found if word.gone), ""))
+            foreign.update(dict.fromkeys(space.foreign))
+            gone = gone or space.gone
+        return Line(advance, kerning, tuple(foreign), gone)
 
     def _shape(self, text: str) -> Line:
-        main = self._face(" ")
-        if text.isascii() and isinstance(main, Face) and main.advance.keys() >= set(text):
-            return _shaped(main, text, "Latn" if _LETTER.search(text) else "Zyyy")
+        if text.isascii():
+            main = self._main
+            if isinstance(main, Face) and main.advance.keys() >= set(text):
+                return _shaped(main, text, "Latn" if _LETTER.search(text) else "Zyyy")
         parts = [text] if text.isascii() else _pattern(_PARTS).findall(text)
         advance = kerning = 0.0
         foreign: list[str] = []
         gone = ""
-        for face, run, script in (one for part in parts for one in self._runs(part)):
+        for face, clusters, script in (one for part in parts for one in self._runs(part)):
             if isinstance(face, Face):
-                shaped = _shaped(face, run, script)
+                shaped = _shaped(face, "".join(clusters), script)
                 advance += shaped.advance
                 kerning += shaped.kerning
                 continue
-            clusters = _clusters(run)
             advance += sum(map(self._assumed, clusters))
             foreign += clusters
             gone = gone or face or ""
         return Line(advance, kerning, tuple(dict.fromkeys(foreign)), gone)
 
-    def _runs(self, text: str) -> Iterator[tuple[Face | str | None, str, str]]:
-        """Cut a text where its face or its script changes."""
-        held: Face | str | None = None
-        kept, run = "", ""
-        for cluster, script in zip(clusters := _clusters(text), _scripts(clusters), strict=True):
-            visible = _IGNORABLE.sub("", cluster)
-            if not visible:
-                run += cluster if run else ""
-                continue
-            face = self._cluster(cluster, visible)
-            if run and (face is not held or script != kept):
-                yield held, run, kept
-                run = ""
-            held, kept, run = face, script, run + cluster
-        if run:
-            yield held, run, kept
+    def _runs(self, text: str) -> Iterator[tuple[Face | str | None, list[str], str]]:
+        """Cut a text where its script or its face changes."""
+        clusters = _clusters(text)
+        for script, segment in groupby(zip(_scripts(clusters), clusters, strict=True), itemgetter(0)):
+            kept = [cluster for _, cluster in segment]
+            while kept and not _visible(kept[0]):
+                del kept[0]
+            for face, run in groupby(zip(self._assigned(kept), kept, strict=True), itemgetter(0)):
+                yield face, [cluster for _, cluster in run], script
 
-    def _cluster(self, cluster: str, visible: str) -> Face | str | None:
+    def _assigned(self, clusters: Sequence[str]) -> list[Face | str | None]:
+        """Return what draws each cluster: a face, a sentence where its piece is gone, None where no piece has it."""
+        found: list[Face | str | None] = [None] * len(clusters)
+        wanted = {at: seen for at, one in enumerate(clusters) if (seen := _visible(one)) and self._certain(one, seen)}
+        offers = {at: frozenset(place for one in seen for place in self._offers(one)) for at, seen in wanted.items()}
+        for place in sorted(frozenset[int]().union(*offers.values())):
+            if any(place in offers[at] for at in wanted):
+                piece, folder, _ = self._places[place]
+                face = load(piece, folder) if folder else not_installed(CJK)
+                for at, seen in list(wanted.items()):
+                    if place in offers[at] if isinstance(face, str) else _draws(face, seen):
+                        found[at] = face
+                        del wanted[at]
+        for at, cluster in enumerate(clusters):
+            if at and not _visible(cluster):
+                found[at] = found[at - 1]
+        return found
+
+    def _certain(self, cluster: str, visible: str) -> bool:
+        """Return whether a cluster's piece is known: where marks that do not compose go among several pieces is not."""
         if len(cluster) == 1:
-            return self._face(cluster)
-        if _EMOJI_STYLE in cluster:
-            return None
-        base, *marks = (self._face(character) for character in visible)
-        if not isinstance(base, Face) or all(face is base for face in marks):
-            return base
-        # The base's own piece may have the composed character; in another one it is not looked for.
-        return base if base.advance.keys() >= set(unicodedata.normalize("NFC", visible)) else None
+            return True
+        alone = len(self._places) == 1 or len(visible) == 1 or len(unicodedata.normalize("NFC", visible)) == 1
+        return alone and not _STYLED.search(cluster)
+
+    def _offers(self, character: str) -> tuple[int, ...]:
+        """Return the pieces whose range has a character."""
+        if character not in self._offering:
+            code = ord(character)
+            self._offering[character] = tuple(
+                place for place, (_, _, ranges) in enumerate(self._places) if any(code in codes for codes in ranges)
+            )
+        return self._offering[character]
 
     def _assumed(self, cluster: str) -> float:
         """Return the advance assumed for a cluster that the machine's fonts draw: as composed, if that is known."""
@@ -154,30 +184,29 @@ class Stack:
         found = self._word(composed) if composed != cluster else None
         return found.advance + found.kerning if found and not found.foreign else _fixed(cluster)
 
-    def _face(self, character: str) -> Face | str | None:
-        """Return the face that draws a character, a sentence where its piece is gone, None where no family has it."""
-        if character not in self._known:
-            self._known[character] = self._find(character)
-        return self._known[character]
-
-    def _find(self, character: str) -> Face | str | None:
-        code = ord(character)
-        for piece, folder, ranges in self._places:
-            if any(code in codes for codes in ranges):
-                if folder is None:
-                    return not_installed(CJK)
-                face = load(piece, folder)
-                if isinstance(face, str) or character in face.advance:
-                    return face
-        instead = _INSTEAD.get(character)
-        return self._face(instead) if instead else None
-
 
 @cache
 def stack(family: int, editor: Path | None) -> Stack:
     """Return the faces of a family number; `editor` is the folder that holds the CJK family's folder."""
     named = FAMILIES.get(family)
     return Stack(named if named and named.pieces else BY_NAME[STAND_IN], editor)
+
+
+def _visible(cluster: str) -> str:
+    return _IGNORABLE.sub("", cluster)
+
+
+def _draws(face: Face, cluster: str) -> bool:
+    """Return whether HarfBuzz finds glyphs for a cluster: its own, the composed one, those of its parts."""
+    return all(_has(face, one) for one in cluster) or face.advance.keys() >= set(unicodedata.normalize("NFC", cluster))
+
+
+def _has(face: Face, character: str) -> bool:
+    if character in face.advance or _INSTEAD.get(character) in face.advance:
+        return True
+    base, *marks = unicodedata.decomposition(character).split() or [""]
+    canonical = bool(base) and not base.startswith("<")
+    return canonical and all(chr(int(one, 16)) in face.advance for one in marks) and _has(face, chr(int(base, 16)))
 
 
 def _shaped(face: Face, text: str, script: str) -> Line:
@@ -191,9 +220,13 @@ def _shaped(face: Face, text: str, script: str) -> Line:
     buffer.language = "en"
     shaper.shape(face.font, buffer)
     given = [position.x_advance for position in buffer.glyph_positions]
-    # A glyph that was made invisible, or a mark, has no advance left to scale.
-    own = sum([face.glyphs[glyph.codepoint] for glyph, units in zip(buffer.glyph_infos, given, strict=True) if units])
-    return Line(own / face.units_per_em, (sum(given) - own) / face.units_per_em)
+    own = [face.glyphs[glyph.codepoint] for glyph in buffer.glyph_infos]
+    if not text.isascii():
+        # A glyph that was made invisible, or a mark, has no advance left to scale; some spaces have a part of the em.
+        spaces = [text[glyph.cluster] in _EMS - face.advance.keys() for glyph in buffer.glyph_infos]
+        own = [one if units and not space else 0 for one, units, space in zip(own, given, spaces, strict=True)]
+    units, scaled = sum(given), sum(own)
+    return Line(scaled / face.scale, (units - scaled) / face.scale)
 
 
 def _clusters(text: str) -> list[str]:
@@ -222,7 +255,7 @@ def _fixed(cluster: str) -> float:
     """Return the advance given to a cluster that the machine's fonts draw."""
     first = cluster[0]
     wide = unicodedata.east_asian_width(first) in "WF"
-    if _EMOJI_STYLE in cluster or (wide and unicodedata.category(first) == "So"):
+    if _PICTURE_STYLE in cluster or (wide and unicodedata.category(first) == "So"):
         return _PICTURE_EM
     if wide:
         return _WIDE_EM
