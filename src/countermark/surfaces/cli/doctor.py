@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +22,13 @@ PARTS: Final = (
     Part("orjson", "orjson", "vector"),
     Part("jinja2", "jinja2", "vector"),
     Part("mcp", "mcp", "mcp"),
+    Part("starlette", "starlette", "scene"),
+    Part("uvicorn", "uvicorn", "scene"),
+    Part("fonttools", "fontTools.ttLib", "scene"),
+    Part("brotli", "brotli", "scene"),
+    Part("uharfbuzz", "uharfbuzz", "scene"),
 )
+BUILD: Final = "In a checkout: `make editor`. Store, tools and commands work without it."
 _TONES: Final = {Standing.OK: "green", Standing.WARN: "yellow", Standing.MISSING: "red"}
 
 
@@ -32,7 +38,7 @@ def doctor(call: Call) -> Answer:
 
     Exit status 7 when something is missing without which work cannot go on.
     """
-    lines = law.examine(_folder(call), PARTS)
+    lines = [*law.examine(_folder(call), PARTS), *_page()]
     wire = [
         {
             "area": one.area.value,
@@ -53,6 +59,26 @@ def doctor(call: Call) -> Answer:
             details={"lines": wire},
         )
     return Answer({"lines": wire}, _shown(lines), error=error)
+
+
+def _page() -> Iterator[Line]:
+    """Yield whether the drawing page is built, and whether text is measured with the editor's own fonts."""
+    from countermark.surfaces.web.place import editor_folder  # noqa: PLC0415 - not for other commands
+    from countermark.typeset.pieces import lacking  # noqa: PLC0415 - reads every font
+
+    area = law.Area.CAPABILITY
+    built = editor_folder() is not None
+    yield (
+        Line(area, "drawing page", Standing.OK, "is built")
+        if built
+        else Line(area, "drawing page", Standing.WARN, "is not built", BUILD)
+    )
+    missing = lacking()
+    yield (
+        Line(area, "fonts", Standing.WARN, f"text in them is measured approximately: {'; '.join(missing)}", BUILD)
+        if missing
+        else Line(area, "fonts", Standing.OK, "every piece the editor draws with is here")
+    )
 
 
 def _folder(call: Call) -> Path | None:

@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib import util
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
@@ -19,11 +18,8 @@ from countermark.kernel.canon import sha256_hex
 from countermark.kernel.errors import CountermarkError
 from countermark.scene.codes import refuse
 from countermark.surfaces.web import policy
+from countermark.surfaces.web.place import FONTS, INDEX
 
-EDITOR: Final = "countermark_editor"
-SETTING: Final = "COUNTERMARK_EDITOR"
-"""The environment variable that names a folder with `dist/` and `fonts/`, in the place of the installed wheel's."""
-INDEX: Final = "index.html"
 KINDS: Final = {
     ".js": "text/javascript; charset=utf-8",
     ".mjs": "text/javascript; charset=utf-8",
@@ -38,7 +34,6 @@ KINDS: Final = {
     ".txt": "text/plain; charset=utf-8",
 }
 _WORKER: Final = "worker"
-_FONTS: Final = "fonts/"
 _CAP: Final = 64 << 20
 _HASHED: Final = re.compile(r"[-.][A-Za-z0-9_-]{8,}\.[a-z0-9]+$")
 
@@ -91,7 +86,7 @@ class Assets:
             kind,
             f'"{self._tag(folder, inner, data)}"',
             policy.WORKER if name.partition("/")[0] == _WORKER and kind.startswith("text/javascript") else policy.DATA,
-            _HASHED.search(name) is not None and not name.startswith(_FONTS),
+            _HASHED.search(name) is not None and not name.startswith(FONTS),
         )
 
     def _tag(self, folder: Beneath, inner: str, data: bytes) -> str:
@@ -102,25 +97,3 @@ class Assets:
         if known is None or known[0] != mark:
             known = self._tags[key] = (mark, sha256_hex(data))
         return known[1]
-
-
-def overlay() -> list[tuple[str, Path]]:
-    """Return the folders to serve, the strongest first: the built page, its fonts, and this package's own fonts."""
-    from countermark.typeset.fonts import FOLDER  # noqa: PLC0415 - reads the manifest of the fonts
-
-    editor = editor_folder()
-    built = [("", editor / "dist"), (_FONTS, editor / "fonts")] if editor is not None else []
-    return [*built, (_FONTS, FOLDER)]
-
-
-def editor_folder() -> Path | None:
-    """Return the folder of the built page: the one the setting names, else the installed wheel's; None without one."""
-    named = os.environ.get(SETTING)
-    if named:
-        return Path(named)
-    try:
-        found = util.find_spec(EDITOR)
-    except (ImportError, ValueError):
-        return None
-    places = list(found.submodule_search_locations or ()) if found is not None else []
-    return Path(places[0]) if places else None

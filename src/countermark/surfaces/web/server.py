@@ -19,9 +19,10 @@ from countermark.kernel.errors import CountermarkError
 from countermark.scene.desk import Desk
 from countermark.surfaces.web import app
 from countermark.surfaces.web.answer import Report
-from countermark.surfaces.web.assets import Assets, overlay
+from countermark.surfaces.web.assets import Assets
 from countermark.surfaces.web.evidence import Evidence
 from countermark.surfaces.web.guard import START
+from countermark.surfaces.web.place import overlay
 from countermark.surfaces.web.session import LOOPBACK, Sessions
 from countermark.surfaces.web.stream import Hub
 from countermark.surfaces.web.watch import Watch
