@@ -4,14 +4,19 @@ export PYTHON
 ARGS ?=
 BIN := .venv/bin
 
-.PHONY: demo test lint bench mutants fresh lock clean
+.PHONY: demo demo-scene editor test lint bench mutants fresh lock clean
 
 demo:            ## set up, then the main job on a real logo
 	@sh scripts/setup.sh run
 	@$(BIN)/countermark demo $(ARGS)
 
+editor:          ## the page of the scenes: Node from a wheel where there is none, packages by lock, built once
+	@sh scripts/setup.sh editor
+	@$(BIN)/python editor/build.py --install
+
 test:            ## set up, then all tests
 	@sh scripts/setup.sh test
+	@$(BIN)/python editor/build.py --install
 	@$(BIN)/python -m pytest -n auto --dist loadgroup $(ARGS)
 
 lint:            ## style, format, types, import contracts, dependencies

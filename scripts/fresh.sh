@@ -109,6 +109,7 @@ bundle=${PIP_CERT:-${SSL_CERT_FILE:-$(setting cert)}}
 if [ -r "${bundle:-/nowhere}" ]; then
     cp -L "$bundle" "$root/src/host-certificates.pem"
     pass PIP_CERT /src/host-certificates.pem
+    pass NODE_EXTRA_CA_CERTS /src/host-certificates.pem
 fi
 # What is proved is that no part is missing, not that the suite can say so.
 pass COUNTERMARK_REQUIRE_ALL 1

@@ -10,13 +10,15 @@ compile() {
     echo "lock $name"
     uv pip compile --quiet --universal --python-version 3.11 --only-binary :all: \
         --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
-        --extra vector --extra mcp \
+        --extra vector --extra scene --extra mcp \
         "$@" --output-file "requirements/$name.txt" pyproject.toml
 }
 
 compile run requirements/run.in
-compile test --constraint requirements/run.txt requirements/run.in requirements/test.in
-compile lint --constraint requirements/test.txt requirements/run.in requirements/test.in requirements/lint.in
+compile editor --constraint requirements/run.txt requirements/run.in requirements/editor.in
+compile test --constraint requirements/editor.txt requirements/run.in requirements/editor.in requirements/test.in
+compile lint --constraint requirements/test.txt requirements/run.in requirements/editor.in requirements/test.in \
+    requirements/lint.in
 compile bench --constraint requirements/lint.txt requirements/run.in requirements/bench.in
 
 if grep -n '://' requirements/*.txt; then

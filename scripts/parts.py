@@ -76,6 +76,7 @@ FOR_TESTS: Final = (
 )
 LAYER_PARTS: Final[Mapping[str, tuple[Part, ...]]] = {
     "run": (SKIA,),
+    "editor": (),
     "test": (SKIA, *FOR_TESTS),
     "lint": (),
     "bench": (SKIA, Part("cairo", imports="cairosvg", debian=("libcairo2",), elsewhere="cairo")),

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Find a Python that can do the set-up and hand over to setup.py: `sh scripts/setup.sh run|test|lint|bench`.
+# Find a Python that can do the set-up and hand over to setup.py: `sh scripts/setup.sh run|editor|test|lint|bench`.
 # PYTHON chooses the interpreter; otherwise the first of these that is 3.11 or newer.
 set -eu
 

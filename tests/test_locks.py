@@ -12,7 +12,7 @@ import pytest
 import setup
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-LAYERS: Final = ("run", "test", "lint", "bench")
+LAYERS: Final = ("run", "editor", "test", "lint", "bench")
 PROJECT: Final[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PINNED: Final = re.compile(r"(?P<name>[a-z0-9-]+)(?:\[[a-z,]+\])?==(?P<version>\S+)")
 
