@@ -107,6 +107,18 @@ def test_a_crash_between_the_rename_and_the_sidecar_loses_no_request(store: Stor
     assert sidecar(tmp_path)["updatedBy"] == "agent"
 
 
+def test_an_intent_that_came_to_nothing_is_not_taken_for_a_request_that_was_carried_out(
+    store: Store, tmp_path: Path
+) -> None:
+    put(tmp_path, document.dump(drawn("a")))
+    add(store, 0, "b", request_id="r")
+    (tmp_path / KEPT / "plan.meta.json").unlink()
+    put(tmp_path, document.dump(drawn("a")))  # as if the process had died after the intent and before the rename
+    done = add(store, 0, "b", request_id="r")
+    assert not done.duplicate
+    assert ids(store.read("plan").data) == ["a", "b"]
+
+
 def test_a_torn_intent_is_none(store: Store, tmp_path: Path) -> None:
     make(store, "plan", "a")
     add(store, 1, "b")

@@ -27,6 +27,8 @@ KIND: Final = "excalidraw"
 APP_STATE: Final = ("viewBackgroundColor", "gridSize", "gridModeEnabled")
 """The keys of the application state that tools and the page may write (seed 3 §2.3); others a file has are kept."""
 
+_EXACT: Final = 2**53
+_PLAIN_FROM: Final = 1e-4
 _PARTS: Final = ("elements", "appState", "files")
 _OTHER_KINDS: Final = frozenset({"excalidraw-skeleton", "excalidrawlib", "excalidraw/clipboard"})
 
@@ -231,11 +233,19 @@ def _respelled(element: Element, base: Scene, pointer: str) -> Any:
     if new:
         spell(new, HOUSE, "", pointer=pointer)  # refuses names that are not allowed
     return {
-        name: old[name]
-        if name in old and same(member, old[name])
-        else _fragment(member, 3, f"{pointer}/{escaped(name)}")
+        name: old[name] if name in old and same(member, old[name]) else _member(member, f"{pointer}/{escaped(name)}")
         for name, member in element.items()
     }
+
+
+def _member(value: Any, pointer: str) -> Any:
+    """Return a member for writing: as it is where the fast writer spells it as JavaScript does, else spelled here."""
+    kind = type(value)
+    if value is None or kind is bool or (kind is str and value.isascii()) or (kind is int and abs(value) <= _EXACT):
+        return value
+    if kind is float and _PLAIN_FROM <= abs(value) < _EXACT:
+        return int(value) if value.is_integer() else value
+    return _fragment(value, 3, pointer)
 
 
 def _fragment(value: Any, level: int, pointer: str) -> orjson.Fragment:

@@ -303,10 +303,14 @@ def _restored(shelf: Shelf, turn: Turn, name: str, seen: Seen) -> State:
 
 
 def _past(shelf: Shelf, name: str) -> tuple[Record | None, int | None]:
-    """Return the newest record of a scene, of whatever bytes, and the highest revision anybody can have seen."""
-    records = [record for record in (shelf.sidecar(name), *intent.read(shelf.root, name)) if record is not None]
-    base = max(records, key=lambda record: record.revision, default=None)
-    numbers = [record.revision for record in records] + backup.revisions(shelf.root, name)
+    """Return the newest record that is certain, of whatever bytes, and the highest revision anybody can have seen."""
+    beside, intents = shelf.sidecar(name), intent.read(shelf.root, name)
+    last = -1 if beside is None else beside.revision
+    certain = [record if record.revision <= last else record.before() for record in intents]
+    if beside is not None:
+        certain.append(beside)
+    base = max(reversed(certain), key=lambda record: record.revision, default=None)
+    numbers = [record.revision for record in (*intents, *certain)] + backup.revisions(shelf.root, name)
     return base, max(numbers, default=None)
 
 

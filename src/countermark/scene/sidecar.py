@@ -106,6 +106,18 @@ class Record:
         step = Step(self.revision, self.updated_by, self.updated_at, self.sha256, mark)
         return replace(self, recent=recent, lineage=(*self.lineage, step)[-LINEAGE:])
 
+    def before(self) -> Record:
+        """Return what this record says of the past before its own revision, which perhaps never came to be."""
+        return replace(
+            self,
+            revision=self.previous_revision or 0,
+            sha256=self.previous_sha256 or self.sha256,
+            recent=tuple(one for one in self.recent if one.revision < self.revision),
+            lineage=tuple(one for one in self.lineage if one.revision < self.revision),
+            created=self.created if self.created is not None and self.created.revision < self.revision else None,
+            restored_from=None,
+        )
+
     def wire(self) -> dict[str, Any]:
         """Return the JSON form, the seed's fields first."""
         value: dict[str, Any] = {

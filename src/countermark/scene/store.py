@@ -396,9 +396,11 @@ class Store:
         )
 
     def _moved_before(self, to: str, request_id: str | None) -> Evidence | None:
-        record = self.shelf.sidecar(to)
+        if request_id is None or not self.shelf.root.exists(names.scene_file(to)):
+            return None
+        record, _ = recovery.recorded(self.shelf, to, self._look(to).sha256)
         done = None if record is None else record.request(request_id)
-        if record is None or done is None or not self.shelf.root.exists(names.scene_file(to)):
+        if record is None or done is None:
             return None
         return of_request(self._finished(record), done, None)
 
