@@ -109,7 +109,7 @@ def sample() -> Record:
             Fact("Grant", "g-7f3a, made by init"),
             Fact("Effects", "vector.write"),
             Fact("Within", "this workspace"),
-            Fact("Accepted by", "checks: every effect here can be reversed"),
+            Fact("Acceptance", "by the checks: every effect here can be reversed"),
         ),
         changed=(
             Fact("Swatch primary", f"{BEFORE} → {AFTER}"),
@@ -134,8 +134,7 @@ def sample() -> Record:
                 Engine("resvg-py", importlib.metadata.version("resvg-py"), _installed("resvg-py")),
                 Engine("Pillow", importlib.metadata.version("pillow"), _installed("pillow")),
             ),
-            started_ms=1_767_225_600_000,
-            finished_ms=1_767_225_601_337,
+            at_ms=1_767_225_600_000,
         ),
     )
 

@@ -64,7 +64,7 @@ def record(word: str = "mark") -> Record:
             Picture(word, 200, 512, DEEP, DEEP, "unchanged, byte-equal", word, word),
         ),
         figures=(Fact(word, word),),
-        identity=Identity(word, word, word, word, (Engine(word, word, word),), 0, 1_337),
+        identity=Identity(word, word, word, word, (Engine(word, word, word),), 1_337),
     )
 
 
@@ -168,7 +168,7 @@ def test_every_value_of_the_record_can_be_read_on_the_page() -> None:
         checked=tuple(Check(word(), word(), status, word(), word(), word(), word()) for status in get_args(Status)),
         not_checked=(Unchecked(word(), word()),),
         pictures=(Picture(word(), 16, 16, BLUE, DEEP, "changed", word(), word()),),
-        identity=Identity(word(), word(), word(), word(), (Engine(word(), word(), word()),), 0, 0),
+        identity=Identity(word(), word(), word(), word(), (Engine(word(), word(), word()),), 0),
     )
     text = Skeleton(render(whole)).text
     assert [f"w{number}" for number in range(1000, next(words)) if f"w{number}" not in text] == []
@@ -280,7 +280,7 @@ def test_times_are_utc_to_the_millisecond() -> None:
         (replace(record(), pictures=(replace(record().pictures[0], after=b"<svg/>"),)), "artifact_invalid"),
         (replace(record(), pictures=(replace(record().pictures[0], before=b""),)), "artifact_invalid"),
         (replace(record(), pictures=(replace(record().pictures[3], before=BLUE),)), "artifact_invalid"),
-        (replace(record(), identity=replace(record().identity, started_ms=10**18)), "input_invalid"),
+        (replace(record(), identity=replace(record().identity, at_ms=10**18)), "input_invalid"),
     ],
 )
 def test_a_record_that_contradicts_itself_is_refused(broken: Record, code: str) -> None:

@@ -133,7 +133,7 @@ def record(word: str) -> Record:
             Picture(word, 16, 16, None, PIXEL, "new", word, word),
         ),
         figures=(Fact(word, word),),
-        identity=Identity(word, word, word, word, (Engine(word, word, word),), 0, 0),
+        identity=Identity(word, word, word, word, (Engine(word, word, word),), 0),
     )
 
 

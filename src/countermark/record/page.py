@@ -84,15 +84,14 @@ class Engine:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Which task this was; times in milliseconds since the Unix epoch, shown in UTC."""
+    """Which task this was; `at_ms` is in milliseconds since the Unix epoch, shown in UTC."""
 
     task: str
     key: str
     revision_before: str
     revision_after: str
     engines: tuple[Engine, ...]
-    started_ms: int
-    finished_ms: int
+    at_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +135,7 @@ def render(record: Record) -> bytes:
         headline=_headline(record),
         checked=sorted(record.checked, key=lambda check: STATUSES.index(check.status)),
         observers=_observers(record),
-        started=_utc(record.identity.started_ms),
-        finished=_utc(record.identity.finished_ms),
+        at=_utc(record.identity.at_ms),
         segments=segments,
     )
     return text.encode()

@@ -87,7 +87,7 @@ def page(
         Fact("Grant", f"{grant['id']}, issued by {grant['issuer']} to {grant['holder']}"),
         Fact("Effects", ", ".join(one or "everything" for one in grant["effects"])),
         Fact("Within", ", ".join(_reach(one) for one in grant["resources"])),
-        Fact("Accepted by", _acceptance(grant, intent)),
+        Fact("Acceptance", _acceptance(grant, intent)),
     )
     return render(
         Record(
@@ -103,17 +103,22 @@ def page(
                 revision_before=intent.expected[intent.plan.resources[0]],
                 revision_after=f"document {ref.version}",
                 engines=_engines(seen),
-                started_ms=about.at_ms,
-                finished_ms=about.at_ms,
+                at_ms=about.at_ms,
             ),
             pictures=tuple(pictures),
             figures=(
                 Fact("boards", str(len(about.boards))),
                 Fact("files", str(len(about.files))),
-                Fact("other engines looked", str(len({row.verdict.observer.digest for row in seen} - {""}))),
+                Fact("other engines looked", str(len(_others(seen)))),
             ),
         )
     )
+
+
+def _others(seen: Sequence[Seen]) -> set[str]:
+    """Return the engines that looked and are none of ours: our own checks name themselves so."""
+    observers = [row.verdict.observer for row in seen]
+    return {one.digest for one in observers if one.digest and not one.label.startswith("countermark ")}
 
 
 def _reach(prefix: str) -> str:
@@ -126,8 +131,8 @@ def _reach(prefix: str) -> str:
 
 def _acceptance(grant: Mapping[str, Any], intent: Intent) -> str:
     if grant["acceptance"] == "person" or intent.plan.payload.get("acceptLoss"):
-        return "a person, after seeing this evidence"
-    return "the checks below; every effect here can be reversed"
+        return "needs a person, who sees this evidence first"
+    return "by the checks below; every effect here can be reversed"
 
 
 def _pictures(about: Subject, before: Mapping[str, bytes | None]) -> list[Picture]:
