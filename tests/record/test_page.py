@@ -269,9 +269,9 @@ def test_a_long_digest_is_whole_in_the_text_so_that_it_can_be_copied() -> None:
     assert DIGEST in Skeleton(render(replace(record(), pictures=(picture,)))).text
 
 
-def test_times_are_utc_to_the_millisecond() -> None:
+def test_the_time_of_the_checks_is_utc_to_the_millisecond() -> None:
     text = Skeleton(render(record())).text
-    assert "1970-01-01T00:00:00.000Z to 1970-01-01T00:00:01.337Z" in text
+    assert "1970-01-01T00:00:01.337Z" in text
 
 
 @pytest.mark.parametrize(
