@@ -9,15 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from countermark.scene import elbow
 from countermark.scene.curve import path
 from countermark.scene.element import Element, plain, set_points
-from countermark.scene.outline import Point, box, crossing, distance
+from countermark.scene.outline import Point, box, crossing
 from countermark.scene.vocabulary import BINDABLE
 
 Target = Mapping[str, Any]
+
+
+class Stop(NamedTuple):
+    """Where an arrow's end lies, and how far from the outline; 0 when it goes inside, to what it aims at."""
+
+    point: Point
+    gap: float
+
 
 START: Final = "startBinding"
 END: Final = "endBinding"
@@ -65,24 +73,26 @@ def attach(arrow: Element, start: Target | None, end: Target | None) -> None:
     if straight and start is not None and end is not None:
         one = _aim(start, arrow[START], box(end).centre)
         other = _aim(end, arrow[END], box(start).centre)
-        points = _straight(start, end, one, other, arrow)
+        stops = _straight(start, end, one, other, arrow)
+        points = [stop.point for stop in stops]
         seen = other, one
     else:
         ahead, behind = points[1], points[-2]
         one = _aim(start, arrow[START], ahead) if start is not None else points[0]
         other = _aim(end, arrow[END], behind) if end is not None else points[-1]
         seen = ahead, behind
-        if start is not None:
-            points[0] = _stop(start, arrow[START], one, ahead)
-        if end is not None:
-            points[-1] = _stop(end, arrow[END], other, behind)
+        stops = (
+            Stop(points[0], 0) if start is None else _stop(start, arrow[START], one, ahead),
+            Stop(points[-1], 0) if end is None else _stop(end, arrow[END], other, behind),
+        )
+        points = [stops[0].point, *points[1:-1], stops[1].point]
     if len(points) == 2 and math.dist(*points) < _NOTHING:  # noqa: PLR2004 - two ends
         points[1] = points[1][0] + _SHORTEST, points[1][1]
     set_points(arrow, points)
     if start is not None:
-        arrow[START] = _written(start, arrow[START], one, seen[0], points[0])
+        arrow[START] = _written(start, arrow[START], one, seen[0], stops[0].gap)
     if end is not None:
-        arrow[END] = _written(end, arrow[END], other, seen[1], points[-1])
+        arrow[END] = _written(end, arrow[END], other, seen[1], stops[1].gap)
 
 
 def fresh(target: str) -> dict[str, Any]:
@@ -186,7 +196,7 @@ def _corner(target: Target, binding: Any, other: Target | None, free: Point) -> 
     return elbow.End(crossing(target, away, frame.centre, gap_of(target)) or frame.centre, heading, bounds)
 
 
-def _straight(start: Target, end: Target, one: Point, other: Point, arrow: Element) -> list[Point]:
+def _straight(start: Target, end: Target, one: Point, other: Point, arrow: Element) -> tuple[Stop, Stop]:
     """Return the two ends of a straight arrow between two targets.
 
     Where the targets leave no room for the gaps, the ends come as close as the editor allows; where they overlap, the
@@ -195,10 +205,10 @@ def _straight(start: Target, end: Target, one: Point, other: Point, arrow: Eleme
     for closest in (False, True):
         first = _stop(start, arrow[START], one, other, closest=closest)
         last = _stop(end, arrow[END], other, one, closest=closest)
-        along = (last[0] - first[0]) * (other[0] - one[0]) + (last[1] - first[1]) * (other[1] - one[1])
-        if along > 0:
-            return [first, last]
-    return [one, other]
+        (ax, ay), (bx, by) = first.point, last.point
+        if (bx - ax) * (other[0] - one[0]) + (by - ay) * (other[1] - one[1]) > 0:
+            return first, last
+    return Stop(one, 0), Stop(other, 0)
 
 
 def _aim(target: Target, binding: Mapping[str, Any], seen_from: Point) -> Point:
@@ -211,29 +221,29 @@ def _aim(target: Target, binding: Mapping[str, Any], seen_from: Point) -> Point:
     return focus_point(target, float(focus), seen_from) if _finite(focus) and focus else box(target).centre
 
 
-def _stop(target: Target, binding: Mapping[str, Any], aim: Point, seen_from: Point, *, closest: bool = False) -> Point:
+def _stop(target: Target, binding: Mapping[str, Any], aim: Point, seen_from: Point, *, closest: bool = False) -> Stop:
     if binding.get("mode") == "inside":
-        return aim
+        return Stop(aim, 0)
     stored = binding.get("gap")
     gap = float(stored) if _finite(stored) and stored and not binding.get("mode") else gap_of(target)
-    return crossing(target, seen_from, aim, _CLOSEST if closest else gap) or aim
+    gap = _CLOSEST if closest else gap
+    point = crossing(target, seen_from, aim, gap)
+    return Stop(aim, 0) if point is None else Stop(point, gap)
 
 
-def _written(target: Target, binding: Mapping[str, Any], aim: Point, seen_from: Point, stop: Point) -> dict[str, Any]:
+def _written(target: Target, binding: Mapping[str, Any], aim: Point, seen_from: Point, gap: float) -> dict[str, Any]:
     """Return a binding with all terms of both generations; what it has beside them stays."""
-    inside = math.dist(stop, aim) < _NOTHING
     kept = dict(binding)
+    ours = bool(kept.get("mode"))
     centred = math.dist(aim, box(target).centre) < _NOTHING
-    focus = 0.0 if centred else focus_of(target, seen_from, aim)
-    if not _finite(kept.get("focus")) or kept.get("mode"):
-        kept["focus"] = plain(round(focus, 12))
-    legacy = _finite(binding.get("gap")) and not binding.get("mode")
-    if not legacy:
-        kept["gap"] = 0 if inside else plain(round(max(_CLOSEST, distance(target, stop)), 5))
+    if not _finite(kept.get("focus")) or ours:
+        kept["focus"] = 0 if centred else plain(round(focus_of(target, seen_from, aim), 12))
+    if not _finite(kept.get("gap")) or ours:
+        kept["gap"] = plain(gap)
     if fixed_of(binding) is None:
         kept["fixedPoint"] = [_BESIDE_HALF, _BESIDE_HALF] if centred else ratio(target, aim)
-    if binding.get("mode") not in {"orbit", "inside", "skip"}:
-        kept["mode"] = "inside" if inside else "orbit"
+    if kept.get("mode") not in {"orbit", "inside", "skip"}:
+        kept["mode"] = "orbit" if gap else "inside"
     return kept
 
 

@@ -81,15 +81,16 @@ class Draft:
         else:
             self._tail.append(name)
 
-    def alive(self) -> Iterator[Element]:
-        """Yield all elements as they are now, without tombstones; of those that share an id, the first."""
-        for name in self.base:
-            found = self.changed.get(name) or self.base[name]
+    def alive(self) -> Iterator[tuple[str, Element]]:
+        """Yield all elements as they are now by id, without tombstones; of those that share an id, the first."""
+        changed = self.changed
+        for name, old in self.base.items():
+            found = changed.get(name, old)
             if not found.get("isDeleted"):
-                yield found
-        for found in self.made.values():
+                yield name, found
+        for name, found in self.made.items():
             if not found.get("isDeleted"):
-                yield found
+                yield name, found
 
     def order(self) -> list[Element]:
         """Return all elements in drawing order, with order keys for those that are new or moved."""

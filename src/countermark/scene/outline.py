@@ -76,24 +76,37 @@ def crossing(element: Element, outside: Point, aim: Point, gap: float) -> Point 
     None if `outside` is that close already, or the way never comes so near.
     """
     quarter = _Quarter(element)
-    dx, dy = aim[0] - outside[0], aim[1] - outside[1]
-    low, high = 0.0, 1.0
-    far, near = quarter.distance(outside) - gap, quarter.distance(aim) - gap
-    if far <= 0 or near > 0:
+    frame = quarter.box
+    (px, py), (qx, qy) = frame.inside(outside), frame.inside(aim)
+    dx, dy = qx - px, qy - py
+    share = _entry(px, dx, frame.hx + gap), _entry(py, dy, frame.hy + gap)
+    begin = max(share)
+    length = math.hypot(dx, dy)
+    if begin > 1 or not length:
         return None
-    # Along a line the distance to a convex outline is a convex function: it crosses the gap once between + and -.
-    # False position, halving the weight of an end that stays, is done in about ten looks.
-    for _ in range(60):
-        middle = (low * near - high * far) / (near - far)
-        found = quarter.distance((outside[0] + middle * dx, outside[1] + middle * dy)) - gap
-        if abs(found) < _CLOSE:
-            low = high = middle
-            break
-        if found > 0:
-            low, far, near = middle, found, near / 2
-        else:
-            high, near, far = middle, found, far / 2
-    return outside[0] + high * dx, outside[1] + high * dy
+    far = quarter.folded(abs(px + begin * dx), abs(py + begin * dy)) - gap
+    if begin == 0 and far <= 0:
+        return None
+    # Along a line the distance to a convex outline is a convex function: chords from outside never overshoot, and the
+    # distance itself is a first step that cannot.
+    last, step = begin, far / length
+    while far > _CLOSE:
+        here = last + step
+        if here > 1:
+            return None
+        now = quarter.folded(abs(px + here * dx), abs(py + here * dy)) - gap
+        if now >= far:
+            return None
+        step = now * (here - last) / (far - now)
+        last, far = here, now
+    return frame.outside((px + last * dx, py + last * dy))
+
+
+def _entry(start: float, way: float, half: float) -> float:
+    """Return the share of a way after which one coordinate is within `half` of the axis; above 1 if never."""
+    if abs(start) <= half:
+        return 0.0
+    return (abs(start) - half) / abs(way) if start * way < 0 else math.inf
 
 
 class _Quarter:
@@ -111,7 +124,10 @@ class _Quarter:
 
     def distance(self, point: Point) -> float:
         x, y = self.box.inside(point)
-        x, y = abs(x), abs(y)
+        return self.folded(abs(x), abs(y))
+
+    def folded(self, x: float, y: float) -> float:
+        """Return the distance of a point of the frame whose coordinates are positive."""
         hx, hy, radius = self.box.hx, self.box.hy, self.radius
         if self.kind == "ellipse":
             return _from_ellipse(x, y, hx, hy)

@@ -31,17 +31,20 @@ class Relations:
 def relations(draft: Draft) -> Relations:
     """Return who holds on to whom, in one pass; arrows and texts whose target does not list them included."""
     found = Relations()
-    for element in draft.alive():
-        name, kind = element["id"], element.get("type")
+    for name, element in draft.alive():
+        kind = element.get("type")
         if kind == "arrow":
-            for target in {target_of(element.get(START)), target_of(element.get(END))} - {None}:
-                found.arrows.setdefault(str(target), []).append(name)
+            start, end = target_of(element.get(START)), target_of(element.get(END))
+            if start is not None:
+                found.arrows.setdefault(start, []).append(name)
+            if end is not None and end != start:
+                found.arrows.setdefault(end, []).append(name)
         elif kind == "text":
             container = element.get("containerId")
             if isinstance(container, str):
                 found.texts.setdefault(container, []).append(name)
         frame = element.get("frameId")
-        if isinstance(frame, str) and kind not in FRAMES:
+        if frame is not None and isinstance(frame, str) and kind not in FRAMES:
             found.children.setdefault(frame, []).append(name)
     return found
 
@@ -96,9 +99,10 @@ def label_of(draft: Draft, container: str, texts: Mapping[str, list[str]]) -> st
 
 def is_sound(element: Mapping[str, Any]) -> bool:
     """Say whether an element has the numbers that geometry needs."""
-    if not all(_finite(element.get(name)) for name in ("x", "y", "width", "height")):
+    get = element.get
+    if not (_finite(get("x")) and _finite(get("y")) and _finite(get("width")) and _finite(get("height"))):
         return False
-    if not _finite(element.get("angle") or 0):
+    if not _finite(get("angle") or 0):
         return False
     fewest = {"arrow": 2, "line": 2, "draw": 2, "freedraw": 1}.get(str(element.get("type")))
     if fewest is None:
@@ -124,4 +128,5 @@ def _is_point(point: Any) -> bool:
 
 
 def _finite(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    kind = type(value)
+    return kind is int or (kind is float and math.isfinite(value))
