@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,7 +21,11 @@ from countermark.kernel.ledger import Tx
 from countermark.kernel.stdio import Answered, Session, ToolError
 from countermark.kernel.workspace import Workspace
 from countermark.scene import contract, operation, tools, vocabulary
+from countermark.scene.adapter import SceneAdapter
+from countermark.scene.codes import STATUS
 from countermark.scene.env import Env
+from countermark.scene.store import Store
+from countermark.surfaces.mcp.server import Surface
 
 SERVE: Final = (
     "import sys; from pathlib import Path; from countermark.surfaces.mcp import serve; "
@@ -312,6 +317,58 @@ def test_validation_tells_what_is_wrong_and_touches_nothing(ask: Ask, space: Pat
     assert report["valid"] is False
     assert {one["code"] for one in report["diagnostics"]} >= {"duplicate_id"}
     assert sorted(one.name for one in space.glob("*.excalidraw")) == ["plan.excalidraw"]
+
+
+def test_numbers_and_texts_beyond_other_readers_are_answered_and_never_a_defect(space: Path) -> None:
+    with Workspace(space, adapters=[SceneAdapter()]) as workspace:
+        surface = Surface(workspace, tools.TOOLS, None)
+
+        def told(tool: str, **arguments: Any) -> dict[str, Any]:
+            answer = surface.call(f"excalidraw_scene_{tool}", arguments)
+            return dict(answer.structured_content or {})
+
+        told("create", name="plan", elements=[BOX])
+        for odd in (10**30, -(10**400), 1e308, float("nan"), "\ud800", "\x00", None, [], {"__proto__": 1}):
+            for member in ("x", "label", "customData", "points"):
+                change = [{"op": "update", "id": "box", "patch": {member: odd}}]
+                answer = told("apply", name="plan", expected_revision=1, operations=change)
+                assert answer["ok"] is True or answer["error"]["code"] in STATUS
+                assert answer["ok"] is True or answer["error"]["code"] != "io_error", (member, odd)
+                if answer["ok"]:
+                    told("apply", name="plan", expected_revision=2, operations=[{"op": "delete", "id": "box"}])
+                    (space / "plan.excalidraw").unlink()
+                    told("create", name="plan", elements=[BOX])
+        line = {"id": "a", "type": "line", "x": 12345678901234567890123, "y": 0, "points": []}
+        (space / "long.excalidraw").write_text(json.dumps({"type": "excalidraw", "elements": [line]}))
+        for more in ({}, {"include_files": False}):
+            assert told("read", name="long", **more)["scene"]["elements"][0]["x"] == 12345678901234567890123
+
+
+def test_after_the_client_left_no_process_no_lock_and_no_turn_is_left(space: Path) -> None:
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    call = {"name": "excalidraw_scene_create", "arguments": {"name": "plan", "elements": [BOX]}}
+    env = {"PYTHONPATH": str(Path(countermark.__path__[0]).parent)}
+    argv, pipe = [sys.executable, "-c", SERVE, str(space), "", "scene"], subprocess.PIPE
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, env=env) as server:
+        assert server.stdin
+        assert server.stdout
+        assert server.stderr
+        for number, (method, params) in enumerate((("initialize", hello), ("tools/call", call))):
+            message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            server.stdin.write(json.dumps(message).encode() + b"\n")
+            server.stdin.flush()
+            answer = json.loads(server.stdout.readline())
+            if not number:
+                server.stdin.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+        assert answer["result"]["structuredContent"]["revision"] == 1
+        server.stdin.close()
+        assert server.wait(60) == 0
+        assert server.stderr.read() == b""
+    assert list((space / ".countermark/locks").glob("r-*")) == []
+    assert list((space / ".dsh-excalidraw/locks").glob("*.lock")) == []
+    with Store(space, lock_seconds=0.0) as store:
+        saved = store.save("plan", lambda scene: scene.replaced(elements=[]), expected_revision=1, actor="cli")
+    assert saved.revision == 2
 
 
 def test_a_server_under_a_grant_that_does_not_allow_scenes_writes_none(

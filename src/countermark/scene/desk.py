@@ -6,6 +6,8 @@ page's: it alone may force, and no state of the ledger stops what it saves.
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -71,7 +73,10 @@ class Wanted:
     def digest(self, *more: Any) -> str:
         """Return the digest of what was asked."""
         asked = {name: value for name, value in self.payload.items() if name != "request_id"}
-        return sha256_hex(orjson.dumps([*more, asked], option=orjson.OPT_SORT_KEYS, default=str))
+        try:
+            return sha256_hex(orjson.dumps([*more, asked], option=orjson.OPT_SORT_KEYS))
+        except TypeError:  # a whole number beyond 64 bits, or half a character: neither is refused here
+            return sha256_hex(json.dumps([*more, asked], sort_keys=True).encode())
 
 
 class Desk:
@@ -91,6 +96,11 @@ class Desk:
         self.folder = folder
         self._store = adapter.store_of(folder, limits, workspace.clock)
         self._way = Governed(workspace, actor=actor, grant=grant, person=person, store=self._store)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be saved in the folder as it is now."""
+        return not os.access(self.folder, os.W_OK)
 
     @property
     def limits(self) -> Limits:
@@ -165,8 +175,18 @@ class Desk:
         return {**done.wire(), "trashed": True}
 
     def history(self, name: Any) -> list[Json]:
-        """Return the revisions that are kept, newest first."""
-        return [one.wire() for one in self._store.history(names.check(name))]
+        """Return the revisions that are kept, newest first; what is not known of one any more is None."""
+        return [
+            {
+                "revision": one.revision,
+                "sha256": one.sha256,
+                "byteLength": one.byte_length,
+                "savedAt": one.updated_at or None,
+                "savedBy": one.updated_by or None,
+                "current": one.current,
+            }
+            for one in self._store.history(names.check(name))
+        ]
 
     def version(self, name: Any, revision: int) -> Found:
         """Return an earlier revision, or the current one; raise `not_found`."""

@@ -5,10 +5,10 @@ A result is `{ok: true, …}`, a failure `{ok: false, error: {code, message, det
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import sys
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
-
-import orjson
 
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.tool import Result, Tool
@@ -16,6 +16,7 @@ from countermark.scene import contract
 from countermark.scene.codes import as_seed, refuse
 from countermark.scene.desk import Desk, Wanted
 from countermark.scene.document import Element
+from countermark.scene.spelling import escaped
 
 if TYPE_CHECKING:
     from countermark.kernel.workspace import Workspace
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 FULL_CAP: Final = 3 << 20
 """Bytes of a scene that still fit a full answer: it travels twice, as text and as data, in a line of 8 MiB."""
 
+Call = Callable[["Workspace", Mapping[str, Any]], Result]
+
+_LARGEST: Final = sys.float_info.max
 _SUMMARY: Final = ("id", "type", "x", "y", "width", "height")
 
 
@@ -51,7 +55,7 @@ def _read(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
     whole = scene.value()
     if not with_files:
         whole["files"] = {}
-    size = len(found.data) if with_files else len(orjson.dumps(whole, default=str))
+    size = len(found.data) if with_files else len(json.dumps(whole))
     if size > FULL_CAP:
         raise refuse(
             "too_large",
@@ -105,13 +109,40 @@ def strict_revision(value: Any) -> int:
     return value
 
 
+def require_doubles(value: Any, pointer: str = "") -> None:
+    """Raise `invalid_operation` for a number that no JavaScript reader holds: NaN, an infinity, 400 digits."""
+    if isinstance(value, dict):
+        for name, member in value.items():
+            require_doubles(member, f"{pointer}/{escaped(str(name))}")
+    elif isinstance(value, list):
+        for place, item in enumerate(value):
+            require_doubles(item, f"{pointer}/{place}")
+    elif isinstance(value, int | float) and not -_LARGEST <= value <= _LARGEST:
+        raise refuse(
+            "invalid_operation",
+            f"{pointer} is not a finite number of double precision.",
+            next_action="Correct the number; nothing was done.",
+            details={"pointer": pointer},
+        )
+
+
+def _finite(call: Call) -> Call:
+    """Return a call that is made only with numbers that every part below can compute with."""
+
+    def checked(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
+        require_doubles(dict(arguments))
+        return call(workspace, arguments)
+
+    return checked
+
+
 TOOLS: Final = (
     Tool(
         "excalidraw_scene_list",
         "List scenes",
         "List the scenes: revision, size, who changed each last.",
         contract.LIST,
-        _list,
+        _finite(_list),
         read_only=True,
         failure=failure,
     ),
@@ -120,7 +151,7 @@ TOOLS: Final = (
         "Read a scene",
         "Read a scene with its revision, whole or as a summary.",
         contract.READ,
-        _read,
+        _finite(_read),
         read_only=True,
         failure=failure,
     ),
@@ -129,7 +160,7 @@ TOOLS: Final = (
         "Create a scene",
         "Create a scene. Arrows bind by startElementId/endElementId; a label is sized to its text.",
         contract.CREATE,
-        _create,
+        _finite(_create),
         idempotent=False,
         failure=failure,
     ),
@@ -139,7 +170,7 @@ TOOLS: Final = (
         "Apply operations to the revision you read; one bad operation rejects all. On revision_conflict read again: a "
         "person may have drawn meanwhile.",
         contract.APPLY,
-        _apply,
+        _finite(_apply),
         destructive=True,
         failure=failure,
     ),
@@ -148,7 +179,7 @@ TOOLS: Final = (
         "Check a document",
         "Check a whole .excalidraw document strictly, without storing it.",
         contract.VALIDATE,
-        _validate,
+        _finite(_validate),
         read_only=True,
         failure=failure,
     ),

@@ -54,7 +54,7 @@ def test_a_scene_is_created_changed_shown_and_its_history_brought_back(here: Her
     old = here.json("scene", "show", "plan", "--revision", "1").data
     assert (old["revision"], old["scene"]["elements"][0]["x"]) == (1, 0)
     rows = here.json("scene", "history", "plan").data["versions"]
-    assert [(one["revision"], one["updatedBy"], one["current"]) for one in rows] == [
+    assert [(one["revision"], one["savedBy"], one["current"]) for one in rows] == [
         (2, "cli", True),
         (1, "cli", False),
     ]

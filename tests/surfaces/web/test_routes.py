@@ -124,7 +124,11 @@ def test_an_earlier_revision_is_seen_and_brought_back_byte_for_byte(site: Site, 
     first = site.file("plan")
     site.save("plan", moved)
     versions = site.api("GET", "/scenes/plan/history").data["versions"]
-    assert [(one["revision"], one["current"]) for one in versions] == [(2, True), (1, False)]
+    assert [(one["revision"], one["savedBy"], one["current"]) for one in versions] == [
+        (2, "ui", True),
+        (1, "ui", False),
+    ]
+    assert all(one["savedAt"] for one in versions)
     seen = site.api("GET", "/scenes/plan/history/1")
     assert seen.body.endswith(b',"scene":' + first + b"}")
     assert seen.data["sha256"] == plan["sha256"]
@@ -161,7 +165,7 @@ def test_health_tells_limits_folder_and_what_the_editor_reported(site: Site) -> 
     ):
         assert site.api("POST", "/editor-status", report).status == 200
     health = site.api("GET", "/health").data
-    assert health["drawingsDir"] == str(site.folder)
+    assert (health["drawingsDir"], health["readOnly"]) == (str(site.folder), False)
     assert health["limits"] == DEFAULT.wire()
     editor = health["editor"]
     assert (editor["mounted"], editor["build"], editor["width"], editor["elementCount"]) == (True, "b", 800, 3)

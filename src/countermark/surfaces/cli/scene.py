@@ -181,14 +181,14 @@ def history(call: Call, name: str) -> Answer:
             (
                 str(one["revision"]),
                 f"{one['byteLength']:,}",
-                str(one["updatedAt"]),
-                str(one["updatedBy"]),
+                one["savedAt"] or "",
+                one["savedBy"] or "",
                 short(one["sha256"]),
                 "now" if one["current"] else "",
             )
             for one in rows
         ),
-        head=("REV", "BYTES", "UPDATED", "BY", "SHA-256", ""),
+        head=("REV", "BYTES", "SAVED", "BY", "SHA-256", ""),
     )
     return Answer({"name": name, "versions": rows}, lines)
 

@@ -69,7 +69,8 @@ class Routes:
 
     async def health(self, _: Request) -> Response:
         """Tell of this server, its limits, and what the editor reported."""
-        return answer.ok({**self._about, "limits": self._desk.limits.wire(), "editor": self._evidence.wire()})
+        now = {"readOnly": self._desk.read_only, "limits": self._desk.limits.wire(), "editor": self._evidence.wire()}
+        return answer.ok({**self._about, **now})
 
     async def editor_status(self, request: Request) -> Response:
         """Take what the editor reports of its life."""
