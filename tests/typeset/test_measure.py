@@ -25,6 +25,9 @@ OBSERVED = [
     ("\u0436 \u201cq", 6, 20, 40.2000),
     ("\u1ea1 \u1ebf", 6, 21.37, 28.3653),
     ("\u0162\u0102", 6, 20, 25.2600),  # both pieces that have the second one; the one declared last is asked first
+    ("\u011eW\u014do", 6, 20, 57.8600),  # the piece of the W draws the o with a macron as two glyphs
+    ("\u202f", 6, 20, 2.6100),
+    ("\u3000\u3000;\ufeff", 1, 21.37, 48.2507),
     ("T\u0435\u0441\u0442 \u00bd", 1, 21.37, 79.3503),
     ("-> != x\u0301", 3, 21.37, 87.6068),
     ("Tomorrow \u2020", 7, 21.37, 106.8182),
@@ -72,6 +75,8 @@ def test_only_excalifont_falls_back_to_the_cjk_family() -> None:
         ("\U0001f600 ok", 5, "U+1F600"),
         ("c\u030c", 5, "U+0063 U+030C"),
         ("x\u0301", 6, "U+0078 U+0301"),
+        ("\u00dd\u0323", 6, "U+00DD U+0323"),
+        ("\u202f", 8, "U+202F"),
         ("\u00a9\ufe0f", 5, "U+00A9 U+FE0F"),
         ("\x07", 5, "U+0007"),
         ("\u013d", 7, "U+013D"),
