@@ -328,7 +328,8 @@ def test_numbers_and_texts_beyond_other_readers_are_answered_and_never_a_defect(
             return dict(answer.structured_content or {})
 
         told("create", name="plan", elements=[BOX])
-        for odd in (10**30, -(10**400), 1e308, float("nan"), "\ud800", "\x00", None, [], {"__proto__": 1}):
+        odds: tuple[Any, ...] = (10**30, -(10**400), 1e308, float("nan"), "\ud800", "\x00", None, [], {"__proto__": 1})
+        for odd in odds:
             for member in ("x", "label", "customData", "points"):
                 change = [{"op": "update", "id": "box", "patch": {member: odd}}]
                 answer = told("apply", name="plan", expected_revision=1, operations=change)

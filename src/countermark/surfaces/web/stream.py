@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
@@ -11,6 +12,9 @@ from typing import Any, Final
 from countermark.surfaces.web.watch import Watch
 
 LOOK_SECONDS: Final = 0.15
+PATIENCE: Final = 15
+"""So many times as long as a look took lies between two looks: a folder of thousands costs no more than a few."""
+
 ALIVE_SECONDS: Final = 15.0
 _WAITING: Final = 256
 
@@ -80,11 +84,14 @@ class Hub:
                 self._looking = asyncio.create_task(self._keep_looking())
 
     async def _keep_looking(self) -> None:
+        pause = LOOK_SECONDS
         while not self._enough.is_set():
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._enough.wait(), LOOK_SECONDS)
+                await asyncio.wait_for(self._enough.wait(), pause)
                 break
+            before = time.monotonic()
             await self._look()
+            pause = max(LOOK_SECONDS, PATIENCE * (time.monotonic() - before))
 
     async def _look(self) -> None:
         async with self._turn:
