@@ -39,11 +39,15 @@ def test_a_text_whose_piece_is_gone_is_assumed_with_the_reason(tmp_path: Path) -
     assert LATIN.file in found.gone
 
 
-def test_the_setting_names_the_folder_of_the_cjk_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("inside", ["fonts", "dist/fonts"])
+def test_the_setting_names_the_folder_of_the_cjk_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: str
+) -> None:
+    (tmp_path / inside).mkdir(parents=True)
     monkeypatch.setenv("COUNTERMARK_EDITOR", str(tmp_path))
     editor_fonts.cache_clear()
     try:
-        assert editor_fonts() == tmp_path / "fonts"
+        assert editor_fonts() == tmp_path / inside
     finally:
         editor_fonts.cache_clear()
 

@@ -17,7 +17,7 @@ from countermark.kernel.errors import CountermarkError
 from countermark.typeset.fonts import BY_NAME, FOLDER, Piece
 
 SETTING: Final = "COUNTERMARK_EDITOR"
-"""The environment variable that names a folder with `fonts/Xiaolai` in it."""
+"""The environment variable that names a folder with `dist/fonts/Xiaolai`, or `fonts/Xiaolai`, in it."""
 
 PACKAGE: Final = "countermark_editor"
 """The package that carries the CJK family otherwise."""
@@ -50,10 +50,14 @@ def editor_fonts() -> Path | None:
     """
     named = os.environ.get(SETTING)
     if named:
-        return Path(named) / "fonts"
-    spec = find_spec(PACKAGE)
-    places = [] if spec is None else list(spec.submodule_search_locations or ())
-    return Path(places[0]) / "fonts" if places else None
+        places = [named]
+    else:
+        spec = find_spec(PACKAGE)
+        places = [] if spec is None else list(spec.submodule_search_locations or ())
+    if not places:
+        return None
+    built, beside = Path(places[0]) / "dist" / "fonts", Path(places[0]) / "fonts"
+    return built if built.is_dir() else beside
 
 
 def lacking() -> list[str]:
