@@ -15,6 +15,11 @@ export const REPLACEMENTS: readonly Replacement[] = [
     find: /\((\w+)\((\w+)\)\?this\.props\.renderEmbeddable\?\.\(\2,this\.state\):null\)\?\?(\w+)\("iframe",/g,
     by: 'this.props.renderEmbeddable?.($2,this.state)??$3("div",',
   },
+  {
+    why: "a font-subset worker is given up after a second, and the page would be held up instead on a busy machine",
+    find: /this\.workerTTL=(\w+)\.ttl\|\|1e3/g,
+    by: "this.workerTTL=$1.ttl||2e4",
+  },
 ];
 
 const OURS = /@excalidraw\/excalidraw\/dist\/prod\/[^/]+\.js$/;

@@ -116,7 +116,7 @@ function edited(state: Keeping, edit: Edit): Step {
 function due(state: Keeping): Step {
   if (!state.edit.dirty || state.saving || state.gesture || state.looking || state.halt.kind !== "none") return stays(state);
   if (shrinks(state.edit) && state.edit.lost > state.agreed) return stays({ ...state, halt: { kind: "shrinks" } });
-  return [{ ...state, saving: true }, [{ do: "send", force: false, expected: state.base.revision }]];
+  return [{ ...state, saving: true, yielding: false }, [{ do: "send", force: false, expected: state.base.revision }]];
 }
 
 function seen(state: Keeping, mark: Mark): Step {
@@ -184,7 +184,7 @@ function failed(state: Keeping, failure: Failure): Step {
 
 function retry(state: Keeping): Step {
   if (state.saving || !pending(state.halt)) return stays(state);
-  return [{ ...state, saving: true }, [{ do: "resend" }]];
+  return [{ ...state, saving: true, yielding: false }, [{ do: "resend" }]];
 }
 
 function chose(state: Keeping, choice: Choice): Step {
@@ -198,7 +198,7 @@ function chose(state: Keeping, choice: Choice): Step {
     case "overwrite": {
       if (at !== "conflict" || state.looking) return stays(state);
       const expected = (state.seen ?? state.base).revision;
-      return [{ ...state, saving: true, seen: null }, [{ do: "send", force: true, expected }]];
+      return [{ ...state, saving: true, yielding: false, seen: null }, [{ do: "send", force: true, expected }]];
     }
     case "shrink": {
       if (at !== "shrinks") return stays(state);
@@ -206,7 +206,7 @@ function chose(state: Keeping, choice: Choice): Step {
     }
     case "recreate": {
       if (at !== "gone") return stays(state);
-      return [{ ...state, saving: true }, [{ do: "create" }]];
+      return [{ ...state, saving: true, yielding: false }, [{ do: "create" }]];
     }
     case "again": {
       if (pending(state.halt)) return retry(state);

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+
 from tests.conftest import ROOT, unavailable
 from tests.real.editor.fake_server import FakeServer, running
 
@@ -105,7 +106,7 @@ def watch(fake: FakeServer) -> Iterator[Watch]:
 
 @pytest.fixture
 def page(browser: Browser, watch: Watch) -> Iterator[Page]:
-    """Return one page in a fresh context of 1280 × 800."""
+    """Return one page in a fresh context of 1280 by 800."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     context.set_default_timeout(8_000)
     watch.over(context)

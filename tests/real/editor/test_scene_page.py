@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
 from tests.real.editor.conftest import Person, Watch, element, on_disk, scene
 from tests.real.editor.fake_server import FakeServer
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import FloatRect, Page
 
 
 def ids(document: dict[str, Any], *, live: bool = True) -> list[str]:
@@ -89,9 +90,11 @@ def test_an_agents_write_appears_and_the_persons_view_stays(fake: FakeServer, pe
     page.mouse.wheel(60, 90)
     zoom = page.get_by_role("button", name="Reset zoom").inner_text()
     canvas = page.locator(".desk canvas.static")
-    strip = {"x": 0, "y": 140, "width": 1280, "height": 500}
+    strip: FloatRect = {"x": 0, "y": 140, "width": 1280, "height": 500}
     canvas.wait_for()
-    page.wait_for_function("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
+    page.wait_for_function(
+        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
+    )
     before = page.screenshot(clip=strip)
     # Far away, so that what is in view has no reason to change.
     fake.write("plan", scene(element("a", 0, 0), element("b", 400, 0), element("c", 9000, 9000)))
@@ -125,7 +128,7 @@ def test_an_agents_write_waits_for_the_end_of_a_gesture(fake: FakeServer, person
     # A selection drawn over nothing changes no element.
     person.drags(200, 560, 400, 640, hold=True)
     fake.write("plan", scene(element("a", 0, 0), element("c", 60, 300)))
-    page.get_by_text("The agent’s changes wait until you finish.").wait_for()
+    page.get_by_text("changes wait until you finish.").wait_for()
     assert "revision 1 ·" in page.get_by_role("status", name="Save state").inner_text()
     page.mouse.up()
     page.get_by_text("The agent added 1 element").wait_for()
@@ -145,7 +148,7 @@ def test_a_drag_under_which_the_agent_wrote_ends_in_a_conflict_and_not_in_a_loss
     theirs = {**on_disk(fake, "plan")}
     theirs["elements"] = [*theirs["elements"], element("c", 0, 300)]
     fake.write("plan", theirs)
-    page.get_by_text("The agent’s changes wait until you finish.").wait_for()
+    page.get_by_text("changes wait until you finish.").wait_for()
     page.mouse.up()
     person.state("conflict")
     assert ids(on_disk(fake, "plan")) == [*mine, "c"]
@@ -298,7 +301,7 @@ def test_undoing_the_deletion_answers_the_question(fake: FakeServer, person: Per
     person.at_canvas()
     person.presses("Control+a")
     person.presses("Delete")
-    page.get_by_role("button", name="Don’t save yet").click()
+    page.get_by_role("button", name="save yet").click()
     person.at_canvas()
     person.presses("Control+z")
     page.get_by_text("revision 2 ·").wait_for()
