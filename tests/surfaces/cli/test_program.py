@@ -225,6 +225,13 @@ def test_tools_are_served_for_a_workspace_only(tmp_path: Path) -> None:
     assert (said.status, said.error["code"]) == (3, "workspace_missing")
 
 
+def test_several_toolsets_are_named_at_once_and_an_unknown_one_is_told(desk: Desk) -> None:
+    said = program("mcp", "--tools", "scene,nope", "--json", cwd=desk.space_path)
+    assert (said.status, said.error["code"]) == (3, "not_found")
+    assert "nope" in said.error["message"]
+    assert "scene" in said.error["next"]
+
+
 def test_the_version_is_the_packages(tmp_path: Path) -> None:
     said = program("--version", cwd=tmp_path)
     assert (said.status, said.err) == (0, "")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+import threading
+from typing import Any, Final
 
 import pytest
 
+from countermark.kernel.files import Root
+from countermark.kernel.lock import Lock
 from countermark.scene.limits import DEFAULT
 
 from .conftest import API, Site
@@ -173,69 +176,97 @@ def test_health_tells_limits_folder_and_what_the_editor_reported(site: Site) -> 
     assert site.api("POST", "/editor-status", {"event": "x"}).error["code"] == "invalid_operation"
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body", "status", "code"),
-    [
-        ("GET", "/scenes/none", None, 404, "not_found"),
-        ("GET", "/scenes/..plan", None, 400, "invalid_name"),
-        ("GET", "/scenes/%2e%2e%2fplan", None, 400, "invalid_name"),
-        ("GET", "/scenes/Plan", None, 400, "invalid_name"),
-        ("GET", "/scenes/" + "a" * 65, None, 400, "invalid_name"),
-        ("GET", "/scenes/con", None, 400, "invalid_name"),
-        ("GET", "/scenes/pl%00an", None, 400, "invalid_name"),
-        ("POST", "/scenes", {"name": "plan"}, 409, "already_exists"),
-        ("POST", "/scenes", {"name": 5}, 400, "invalid_name"),
-        ("POST", "/scenes", {}, 400, "invalid_name"),
-        ("POST", "/scenes", {"name": "b", "elements": [{"type": "frame", "x": 0, "y": 0}]}, 422, "unsupported_element"),
-        ("POST", "/scenes", {"name": "b", "elements": [BOX, BOX]}, 409, "duplicate_id"),
-        ("POST", "/scenes", {"name": "b", "element": []}, 422, "invalid_operation"),
-        ("POST", "/scenes", b"[]", 422, "invalid_operation"),
-        ("POST", "/scenes", b'{"name":"b"', 422, "invalid_scene"),
-        ("POST", "/scenes", b'{"name":"b","name":"c"}', 422, "invalid_scene"),
-        ("POST", "/scenes", b'{"name":"b","elements":[NaN]}', 422, "invalid_scene"),
-        ("POST", "/scenes", b'{"name":"b","elements":[1e400]}', 422, "invalid_scene"),
-        ("POST", "/scenes", b'\xef\xbb\xbf{"name":"b"}', 422, "invalid_scene"),
-        ("POST", "/scenes", b'{"name":"b","elements":[{"__proto__":{}}]}', 422, "invalid_scene"),
-        ("POST", "/scenes", b'{"name":"b","x":' + b"[" * 5000 + b"]" * 5000 + b"}", 422, "invalid_scene"),
-        ("PUT", "/scenes/plan", {"scene": {"elements": []}}, 422, "invalid_operation"),
-        ("PUT", "/scenes/plan", {"scene": {"elements": []}, "expected_revision": True}, 422, "invalid_operation"),
-        ("PUT", "/scenes/plan", {"scene": {"elements": []}, "expected_revision": "1"}, 422, "invalid_operation"),
-        ("PUT", "/scenes/plan", {"scene": {"elements": []}, "expected_revision": 1.5}, 422, "invalid_operation"),
-        ("PUT", "/scenes/plan", {"scene": {"elements": []}, "expected_revision": -1}, 422, "invalid_operation"),
-        ("PUT", "/scenes/plan", {"scene": [], "expected_revision": 1}, 422, "invalid_operation"),
-        ("PUT", "/scenes/plan", {"scene": {}, "expected_revision": 1}, 422, "invalid_scene"),
-        (
-            "PUT",
-            "/scenes/plan",
-            {"scene": {"elements": []}, "expected_revision": 1, "force": 1},
-            422,
-            "invalid_operation",
-        ),
-        ("PUT", "/scenes/none", {"scene": {"elements": []}, "expected_revision": 1}, 404, "not_found"),
-        (
-            "PUT",
-            "/scenes/plan",
-            {"scene": {"elements": [{"type": "mystery", "id": "m"}]}, "expected_revision": 1},
-            422,
-            None,
-        ),
-        ("GET", "/scenes/plan/history/x", None, 422, "invalid_operation"),
-        ("GET", "/scenes/plan/history/" + "9" * 30, None, 422, "invalid_operation"),
-        ("POST", "/scenes/plan/restore", {"revision": "1", "expected_revision": 1}, 422, "invalid_operation"),
-        ("DELETE", "/scenes/plan", None, 422, "invalid_operation"),
-        ("GET", "/nothing", None, 404, "not_found"),
-    ],
-)
-def test_bad_input_gets_its_code_and_status_and_changes_nothing(
-    site: Site, plan: dict[str, Any], method: str, path: str, body: Any, status: int, code: str | None
-) -> None:
+BAD: Final[list[tuple[str, str, Any, int, str | None]]] = [
+    ("GET", "/scenes/none", None, 404, "not_found"),
+    ("GET", "/scenes/..plan", None, 400, "invalid_name"),
+    ("GET", "/scenes/%2e%2e%2fplan", None, 400, "invalid_name"),
+    ("GET", "/scenes/Plan", None, 400, "invalid_name"),
+    ("GET", "/scenes/" + "a" * 65, None, 400, "invalid_name"),
+    ("GET", "/scenes/con", None, 400, "invalid_name"),
+    ("GET", "/scenes/pl%00an", None, 400, "invalid_name"),
+    ("POST", "/scenes", {"name": "plan"}, 409, "already_exists"),
+    ("POST", "/scenes", {"name": 5}, 400, "invalid_name"),
+    ("POST", "/scenes", {}, 400, "invalid_name"),
+    ("POST", "/scenes", {"name": "b", "elements": [{"type": "frame", "x": 0, "y": 0}]}, 422, "unsupported_element"),
+    ("POST", "/scenes", {"name": "b", "elements": [BOX, BOX]}, 409, "duplicate_id"),
+    ("POST", "/scenes", {"name": "b", "element": []}, 422, "invalid_operation"),
+    ("POST", "/scenes", b"[]", 422, "invalid_operation"),
+    ("POST", "/scenes", b'{"name":"b"', 422, "invalid_scene"),
+    ("POST", "/scenes", b'{"name":"b","name":"c"}', 422, "invalid_scene"),
+    ("POST", "/scenes", b'{"name":"b","elements":[NaN]}', 422, "invalid_scene"),
+    ("POST", "/scenes", b'{"name":"b","elements":[1e400]}', 422, "invalid_scene"),
+    ("POST", "/scenes", b'\xef\xbb\xbf{"name":"b"}', 422, "invalid_scene"),
+    ("POST", "/scenes", b'{"name":"b","elements":[{"__proto__":{}}]}', 422, "invalid_scene"),
+    ("POST", "/scenes", b'{"name":"b","x":' + b"[" * 5000 + b"]" * 5000 + b"}", 422, "invalid_scene"),
+    ("PUT", "/scenes/plan", {"scene": {"elements": []}}, 422, "invalid_operation"),
+    ("PUT", "/scenes/plan", {"scene": {"elements": []}, "expected_revision": True}, 422, "invalid_operation"),
+    ("PUT", "/scenes/plan", {"scene": {"elements": []}, "expected_revision": "1"}, 422, "invalid_operation"),
+    ("PUT", "/scenes/plan", {"scene": {"elements": []}, "expected_revision": 1.5}, 422, "invalid_operation"),
+    ("PUT", "/scenes/plan", {"scene": {"elements": []}, "expected_revision": -1}, 422, "invalid_operation"),
+    ("PUT", "/scenes/plan", {"scene": [], "expected_revision": 1}, 422, "invalid_operation"),
+    ("PUT", "/scenes/plan", {"scene": {}, "expected_revision": 1}, 422, "invalid_scene"),
+    (
+        "PUT",
+        "/scenes/plan",
+        {"scene": {"elements": []}, "expected_revision": 1, "force": 1},
+        422,
+        "invalid_operation",
+    ),
+    ("PUT", "/scenes/none", {"scene": {"elements": []}, "expected_revision": 1}, 404, "not_found"),
+    (
+        "PUT",
+        "/scenes/plan",
+        {"scene": {"elements": [{"type": "mystery", "id": "m"}]}, "expected_revision": 1},
+        422,
+        None,
+    ),
+    ("GET", "/scenes/plan/history/x", None, 422, "invalid_operation"),
+    ("GET", "/scenes/plan/history/" + "9" * 30, None, 422, "invalid_operation"),
+    ("POST", "/scenes/plan/restore", {"revision": "1", "expected_revision": 1}, 422, "invalid_operation"),
+    ("DELETE", "/scenes/plan", None, 422, "invalid_operation"),
+    ("GET", "/nothing", None, 404, "not_found"),
+]
+
+
+def test_bad_input_gets_its_code_and_status_and_changes_nothing(site: Site, plan: dict[str, Any]) -> None:
     before = site.file("plan")
-    said = site.api(method, path, body)
-    assert (said.status, code or said.error["code"]) == (status, said.error["code"])
-    assert said.error["message"]
-    assert said.error["details"]["next"]
-    assert site.file("plan") == before
-    assert sorted(one.name for one in site.folder.glob("*.excalidraw")) == ["plan.excalidraw"]
+    for method, path, body, status, code in BAD:
+        said = site.api(method, path, body)
+        about = (method, path, body)
+        assert (said.status, code or said.error["code"]) == (status, said.error["code"]), about
+        assert said.error["message"], about
+        assert said.error["details"]["next"], about
+        assert site.file("plan") == before, about
+        assert sorted(one.name for one in site.folder.glob("*.excalidraw")) == ["plan.excalidraw"], about
+
+
+def test_a_locked_ledger_never_stops_a_persons_save_and_hears_of_it_later(site: Site, plan: dict[str, Any]) -> None:
+    with Root(site.folder / ".countermark/locks") as locks:
+        lock = Lock(locks, "ledger.lock")
+        with lock.hold(5.0):
+            saved = site.save("plan", moved)
+            assert (saved.status, saved.data["revision"], saved.data["unledgered"]) == (200, 2, True)
+            assert hashlib.sha256(site.file("plan")).hexdigest() == saved.data["sha256"]
+        lock.close()
+    site.desk.close()
+    rows = site.workspace.ledger.read(lambda tx: tx.all("SELECT key FROM tasks"))
+    assert len(rows) == 2
+
+
+def test_two_pages_with_one_revision_have_one_winner(site: Site, plan: dict[str, Any]) -> None:
+    scene = site.api("GET", "/scenes/plan").data["scene"]
+    moved(scene)
+    said: list[int] = []
+    body = {"scene": scene, "expected_revision": 1}
+    pages = [
+        threading.Thread(target=lambda: said.append(site.api("PUT", "/scenes/plan", body).status)) for _ in range(8)
+    ]
+    for page in pages:
+        page.start()
+    for page in pages:
+        page.join()
+    assert sorted(said) == [200] + [409] * 7
+    assert site.api("GET", "/scenes/plan").data["revision"] == 2
 
 
 def test_what_the_file_already_had_passes_a_save_and_the_same_from_the_page_does_not(site: Site) -> None:

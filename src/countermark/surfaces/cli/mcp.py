@@ -10,11 +10,17 @@ from countermark.surfaces.cli.call import Answer, Call, command
 
 @command(example="mcp --tools vector")
 @click.option(
-    "--tools", "toolsets", multiple=True, default=("vector",), show_default=True, help="A domain. Repeatable."
+    "--tools",
+    "toolsets",
+    multiple=True,
+    default=("vector",),
+    show_default=True,
+    help="A domain: vector, scene. Repeatable, or several with commas.",
 )
 @click.option("--grant", "grant_id", metavar="GRANT", help="The grant all calls act under; by default the workspace's.")
 def mcp(call: Call, toolsets: tuple[str, ...], grant_id: str | None) -> Answer | None:
     """Serve the tools of a domain to an agent, over standard input and output."""
     opening.module("countermark.surfaces.mcp.server")  # names what is not installed, before anything is served
-    opening.module("countermark.surfaces.mcp").serve(call.place(), toolsets=toolsets, grant=grant_id)
+    names = [name for one in toolsets for name in one.split(",") if name]
+    opening.module("countermark.surfaces.mcp").serve(call.place(), toolsets=names, grant=grant_id)
     return None
