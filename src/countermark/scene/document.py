@@ -15,7 +15,7 @@ from typing import Any, Final
 import orjson
 
 from countermark.scene.codes import SceneError, refuse
-from countermark.scene.jsontext import read, same
+from countermark.scene.jsontext import parsed, read, same, uncollected
 from countermark.scene.layout import Layout, lay_out
 from countermark.scene.limits import Limits
 from countermark.scene.spelling import HOUSE, escaped, spell
@@ -104,6 +104,11 @@ def load(data: bytes, limits: Limits) -> Scene:
     """
     if len(data) > limits.max_scene_bytes:
         raise _too_large("The scene", len(data), limits.max_scene_bytes, "bytes")
+    with uncollected(len(data)):
+        return _loaded(data, limits)
+
+
+def _loaded(data: bytes, limits: Limits) -> Scene:
     value, canonical = read(data)
     kind = value.get("type") if isinstance(value, dict) else None
     if kind != KIND:
@@ -140,6 +145,11 @@ def dump(scene: Scene) -> bytes:
     base = scene.base
     if base is None:
         return scene.source
+    with uncollected(len(base.source)):
+        return _dumped(scene, base)
+
+
+def _dumped(scene: Scene, base: Scene) -> bytes:
     parts: dict[str, Any] = {"elements": scene.elements, "appState": scene.app_state, "files": scene.files}
     before: dict[str, Any] = {"elements": base.elements, "appState": base.app_state, "files": base.files}
     changed = {name: part for name, part in parts.items() if part is not before[name]}
@@ -167,7 +177,7 @@ def dump(scene: Scene) -> bytes:
 def count(data: bytes) -> int:
     """Return how many elements, tombstones included, the document in some bytes has; raise `invalid_scene`."""
     try:
-        value = orjson.loads(data)
+        value = parsed(data)
         return len(value.get("elements") or ())
     except (orjson.JSONDecodeError, AttributeError, TypeError):
         raise _misshapen("", "is not a document") from None

@@ -19,7 +19,7 @@ from countermark.scene.draft import Draft
 from countermark.scene.element import Element, Made, make
 from countermark.scene.env import Env
 from countermark.scene.field import Fields, is_number
-from countermark.scene.jsontext import same
+from countermark.scene.jsontext import same, uncollected
 from countermark.scene.label import measure
 from countermark.scene.patch import patch
 from countermark.scene.settle import settle
@@ -56,7 +56,8 @@ def apply(scene: Scene, operations: Any, env: Env) -> Applied:
         _refuse(
             "/operations", f"is no list of 1 to {MOST_OPERATIONS} operations", "Divide the work over several calls."
         )
-    return _done(scene, operations, env, "/operations")
+    with uncollected(len(scene.source)):
+        return _done(scene, operations, env, "/operations")
 
 
 def create(elements: Any, env: Env) -> Applied:
@@ -86,7 +87,8 @@ def _done(scene: Scene, operations: Sequence[Any], env: Env, root: str) -> Appli
         files={**scene.files, **env.files} if env.files else None,
     )
     require_within(after, env.limits)
-    followed = tuple(name for name in (*changed, *draft.made) if name not in set(ids))
+    named = set(ids)
+    followed = tuple(name for name in (*changed, *draft.made) if name not in named)
     return Applied(after, counts["add"], counts["update"], counts["delete"], tuple(ids), followed)
 
 
