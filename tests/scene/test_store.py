@@ -247,13 +247,13 @@ def test_after_a_save_no_lock_is_left(store: Store, tmp_path: Path) -> None:
 
 
 def test_the_past_is_thinned_out_and_the_newest_stays(tmp_path: Path) -> None:
-    with Store(tmp_path, retention=Retention(count=4, size=1 << 30, always=2)) as store:
+    with Store(tmp_path, retention=Retention(count=4, size=1 << 30, always=2, every=16)) as store:
         make(store)
         for count in range(1, 32):
             add(store, count, f"e{count}")
         kept = [version.revision for version in store.history("plan")]
     assert kept == [32, 31, 30, 29, 28]
-    with Store(tmp_path, retention=Retention(count=1000, size=1, always=1)) as store:
+    with Store(tmp_path, retention=Retention(count=1000, size=1, always=1, every=16)) as store:
         for count in range(32, 48):
             add(store, count, f"e{count}")
         assert [version.revision for version in store.history("plan")] == [48, 47]

@@ -18,17 +18,21 @@ KEEP_BYTES: Final = 256 << 20
 KEEP_COUNT: Final = 500
 ALWAYS: Final = 8
 """However large, so many of the newest stay."""
-EVERY: Final = 16
+EVERY: Final = 64
 """How often, in revisions, it is looked whether there are too many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How much of the past is kept for one scene: at most so many revisions and bytes, and always the newest few."""
+    """How much of the past is kept for one scene: at most so many revisions and bytes, and always the newest few.
+
+    `every` is how many revisions pass between two looks at it.
+    """
 
     count: int = KEEP_COUNT
     size: int = KEEP_BYTES
     always: int = ALWAYS
+    every: int = EVERY
 
 
 def revisions(root: KeptRoot, name: str) -> list[int]:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import orjson
-
 from countermark.kernel.canon import sha256_hex
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.kept import KeptRoot
@@ -18,14 +16,15 @@ from countermark.scene import name as names
 from countermark.scene import sidecar
 from countermark.scene.sidecar import Record
 
-_LINE: Final = b"\n"
 _CAP: Final = sidecar.CAP
 
 
-def write(root: KeptRoot, record: Record) -> None:
-    """Make durable what is about to happen."""
-    body = orjson.dumps(record.wire())
-    root.overwrite(names.intent_file(record.name, record.revision), sha256_hex(body).encode() + _LINE + body)
+def write(root: KeptRoot, record: Record) -> bytes:
+    """Make durable what is about to happen; return the text of the record."""
+    text = record.bytes()
+    told = f"{record.revision} {record.sha256}\n".encode() + text
+    root.overwrite(names.intent_file(record.name, record.revision), sha256_hex(told).encode() + b" " + told)
+    return text
 
 
 def withdraw(root: KeptRoot, record: Record) -> None:
@@ -35,8 +34,21 @@ def withdraw(root: KeptRoot, record: Record) -> None:
 
 def read(root: KeptRoot, name: str) -> list[Record]:
     """Return the whole intents of a scene, oldest first."""
-    found = [_read(root, name, slot) for slot in (0, 1)]
+    found = [_record(_told(root, name, slot), name) for slot in (0, 1)]
     return sorted((record for record in found if record is not None), key=lambda record: record.revision)
+
+
+def newer(root: KeptRoot, name: str, sha256: str, above: int) -> Record | None:
+    """Return the newest intent for bytes of a digest, if its revision is above another; the usual answer is None."""
+    found: Record | None = None
+    for slot in (0, 1):
+        told = _told(root, name, slot)
+        revision, _, digest = told.partition(b"\n")[0].partition(b" ")
+        if digest == sha256.encode() and int(revision) > above:
+            record = _record(told, name)
+            if record is not None:
+                found, above = record, record.revision
+    return found
 
 
 def forget(root: KeptRoot, name: str) -> None:
@@ -45,14 +57,17 @@ def forget(root: KeptRoot, name: str) -> None:
         root.release(names.intent_file(name, slot))
 
 
-def _read(root: KeptRoot, name: str, slot: int) -> Record | None:
+def _told(root: KeptRoot, name: str, slot: int) -> bytes:
     try:
         data = root.read(names.intent_file(name, slot), cap=_CAP)
     except CountermarkError as error:
         if error.code in {"not_found", "input_too_large"}:
-            return None
+            return b""
         raise
-    check, _, body = data.partition(_LINE)
-    if sha256_hex(body).encode() != check:
-        return None  # torn by a crash: what it spoke of never happened, for it is synced before the rename
-    return sidecar.parse(body, name)
+    check, _, told = data.partition(b" ")
+    # One that was torn by a crash speaks of what never happened: it is synced before the rename.
+    return told if sha256_hex(told).encode() == check else b""
+
+
+def _record(told: bytes, name: str) -> Record | None:
+    return sidecar.parse(told.partition(b"\n")[2], name) if told else None

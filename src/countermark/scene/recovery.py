@@ -85,9 +85,8 @@ def recorded(shelf: Shelf, name: str, sha256: str) -> tuple[Record | None, bool]
     """Return the newest record of a digest, and whether it is the sidecar's."""
     beside = shelf.sidecar(name)
     match = beside if beside is not None and beside.sha256 == sha256 else None
-    for record in intent.read(shelf.root, name):
-        if record.sha256 == sha256 and (match is None or record.revision > match.revision):
-            match = record
+    newer = intent.newer(shelf.root, name, sha256, -1 if match is None else match.revision)
+    match = newer or match
     return match, match is not None and match is beside
 
 
@@ -99,12 +98,12 @@ def settle(shelf: Shelf, turn: Turn, name: str, *, adopting: bool) -> State:
     seen = look(shelf, name)
     match, beside = recorded(shelf, name, seen.sha256)
     if match is not None:
-        scene = document.load(seen.data, shelf.limits)
+        scene = shelf.load(seen.data, seen.sha256)
         if not beside or not match.uid:
             match = shelf.put_sidecar(replace(match, uid=match.uid or shelf.ids.new("s")))
         return State(seen, scene, match, known=True)
     try:
-        scene = document.load(seen.data, shelf.limits)
+        scene = shelf.load(seen.data, seen.sha256)
     except SceneError as error:
         if not error.details.get("damaged"):
             raise
@@ -117,8 +116,7 @@ def settle(shelf: Shelf, turn: Turn, name: str, *, adopting: bool) -> State:
     if record.revision:
         shelf.root.sync(names.scene_file(name))  # whoever wrote it may not have
         record = record.remembering(None)
-        intent.write(shelf.root, record)
-        record = shelf.put_sidecar(record)
+        record = shelf.put_sidecar(record, intent.write(shelf.root, record))
     return State(seen, scene, record, known)
 
 
@@ -180,7 +178,7 @@ def put_in(shelf: Shelf, turn: Turn, seen: Seen | None, record: Record, data: by
         if seen is not None:
             require_unchanged(shelf, record.name, seen, record)
 
-    intent.write(root, record)
+    text = intent.write(root, record)
     try:
         if kept is None:
             turn.verify()
@@ -193,7 +191,7 @@ def put_in(shelf: Shelf, turn: Turn, seen: Seen | None, record: Record, data: by
         raise
     try:
         _read_back(shelf, record, data)
-        return shelf.put_sidecar(record)
+        return shelf.put_sidecar(record, text)
     except BaseException as error:
         if kept is None:
             root.remove(file)
@@ -266,7 +264,7 @@ def _read_back(shelf: Shelf, record: Record, data: bytes) -> None:
             next_action="Check the disk, then repeat the call.",
             details={"written": record.sha256, "read": sha256_hex(found)},
         )
-    count = document.count(found)
+    count = len(shelf.load(found, record.sha256).elements)
     if count != record.element_count:
         raise refuse(
             "io_error",

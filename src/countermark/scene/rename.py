@@ -27,6 +27,7 @@ def move(shelf: Shelf, turns: Mapping[str, Turn], state: State, to: str, asked: 
         previous_revision=before.revision,
         previous_sha256=before.sha256,
         restored_from=None,
+        fingerprint=None,
         moved_from=before.name,
     )
     record = record.remembering(recovery.remembered(asked.request_id, None, record), asked.mark)

@@ -15,16 +15,18 @@ from countermark.kernel.clock import Clock, Ids, RandomIds, SystemClock
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.kept import KeptRoot
 from countermark.kernel.lock import Lock
+from countermark.scene import document, sidecar
 from countermark.scene import name as names
-from countermark.scene import sidecar
 from countermark.scene.backup import Retention
 from countermark.scene.codes import refuse
+from countermark.scene.document import Scene
 from countermark.scene.limits import DEFAULT, Limits
 from countermark.scene.sidecar import Record
 from countermark.scene.token import Turn
 
 LOCK_SECONDS: Final = 5.0
 _OPEN_LOCKS: Final = 32
+_REMEMBERED: Final = 64
 
 
 @dataclass
@@ -42,16 +44,34 @@ class Shelf:
 
     def __post_init__(self) -> None:
         self.ids: Ids = RandomIds(self.clock)
+        self._last: tuple[str, Scene] | None = None
+        self._prepared = False
+        self._records: dict[str, tuple[bytes, Record | None]] = {}
+
+    def load(self, data: bytes, sha256: str) -> Scene:
+        """Return the document in some bytes with that digest; raise as `document.load`.
+
+        The one that was read last is kept: a writer that goes on with a large scene then reads it once a save, when it
+        is read back, and not twice.
+        """
+        last = self._last
+        if last is None or last[0] != sha256:
+            last = sha256, document.load(data, self.limits)
+            self._last = last
+        return last[1]
 
     def now(self) -> str:
         """Return the time as the records spell it."""
         return sidecar.instant(self.clock.now_ms())
 
     def prepare(self) -> None:
-        """Make the folders that a save needs, where they are missing."""
+        """Make the folders that a save needs, where they are missing; they are looked for once."""
+        if self._prepared and self.root.exists(names.KEPT):
+            return
         for folder in names.FOLDERS:
             if not self.root.exists(folder):
                 self.root.make_dir(folder)
+        self._prepared = True
 
     @contextmanager
     def turn(self, name: str, *, seconds: float | None = None) -> Iterator[Turn]:
@@ -62,6 +82,10 @@ class Shelf:
             wait = self.lock_seconds if seconds is None else seconds
             with Turn(self.root, name, lock, self.clock, seconds=wait, pause=self.pause) as turn:
                 yield turn
+        except CountermarkError as error:
+            if error.code == "not_found":  # perhaps one of the folders, taken away while this process lived
+                self._prepared = False
+            raise
         finally:
             self._give_back(name)
 
@@ -97,13 +121,28 @@ class Shelf:
             if error.code in {"not_found", "input_too_large"}:
                 return None
             raise
-        return sidecar.parse(data, name)
+        known = self._records.get(name)
+        if known is None or known[0] != data:
+            known = self._remember(name, data, sidecar.parse(data, name))
+        return known[1]
 
-    def put_sidecar(self, record: Record) -> Record:
-        """Write what stands beside a scene, with the look of the file now; return it so."""
-        seen = replace(record, fingerprint=fingerprint(self.root.stat(names.scene_file(record.name))))
-        self.root.put_passing(names.sidecar_file(record.name), seen.bytes())
+    def put_sidecar(self, record: Record, text: bytes | None = None) -> Record:
+        """Write what stands beside a scene, with the look of the file now; return it so.
+
+        `text` is the record's text without a look, where it was made already.
+        """
+        record = replace(record, fingerprint=None)
+        look = fingerprint(self.root.stat(names.scene_file(record.name)))
+        seen, data = record.noted(record.bytes() if text is None else text, look)
+        self.root.put_passing(names.sidecar_file(record.name), data)
+        self._remember(record.name, data, seen)
         return seen
+
+    def _remember(self, name: str, data: bytes, record: Record | None) -> tuple[bytes, Record | None]:
+        if len(self._records) >= _REMEMBERED:
+            self._records.clear()
+        self._records[name] = data, record
+        return data, record
 
 
 def fingerprint(found: os.stat_result) -> tuple[int, int, int]:

@@ -6,6 +6,7 @@ no record at all, and the file is the truth.
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -140,15 +141,20 @@ class Record:
             value["createdBy"] = self.created.wire()
         if self.restored_from is not None:
             value["restoredFrom"] = self.restored_from
-        if self.fingerprint is not None:
-            value["file"] = list(self.fingerprint)
         if self.moved_from is not None:
             value["movedFrom"] = self.moved_from
+        if self.fingerprint is not None:
+            value["file"] = list(self.fingerprint)
         return value
 
     def bytes(self) -> bytes:
         """Return the text of the record."""
         return orjson.dumps(self.wire(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+    def noted(self, text: builtins.bytes, look: tuple[int, int, int]) -> tuple[Record, builtins.bytes]:
+        """Return the record, and its text made of the one without, with the look of the file whose bytes it is of."""
+        added = b',\n  "file": [\n    %d,\n    %d,\n    %d\n  ]\n}\n' % look
+        return replace(self, fingerprint=look), text.removesuffix(b"\n}\n") + added
 
 
 def parse(data: bytes, name: str) -> Record | None:

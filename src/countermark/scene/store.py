@@ -339,7 +339,7 @@ class Store:
             kept = names.backup_file(before.name, before.revision)
             backup.keep(shelf.root, before.name, before.revision, state.seen.sha256)
         record = recovery.put_in(shelf, turn, state.seen, record, data, kept)
-        if record.revision % backup.EVERY == 0 and not state.damaged:
+        if record.revision % shelf.retention.every == 0 and not state.damaged:
             with suppress(CountermarkError):
                 backup.prune(shelf.root, before.name, shelf.retention)
         return of_record(record, before.revision)
