@@ -4,7 +4,8 @@
 
 The editor's npm package is loaded into Chromium as it is (COUNTERMARK_EXCALIDRAW names its folder, else the one that
 the page's build installed) with all its font faces; what it imports from others is replaced by empty parts, since
-measuring and wrapping use none of them. Both sides then get the same strings: words, numbers, ligatures, kerning
+measuring and wrapping use none of them, and the bundled font files are served in the place of its own, as the scene
+server does. Both sides then get the same strings: words, numbers, ligatures, kerning
 pairs, accents, other scripts, whole sentences, in whole, half and odd sizes. Strings with a character that no bundled
 font has are counted apart: their widths are assumed, and said to be.
 """
@@ -26,7 +27,7 @@ from typing import Any, Final
 from _claim import ROOT, Row, finish
 
 from countermark.typeset import FAMILIES, measure, wrap
-from countermark.typeset.fonts import BY_NAME, DEFAULT
+from countermark.typeset.fonts import BY_NAME, DEFAULT, FOLDER
 from countermark.typeset.pieces import SETTING, load
 
 PACKAGE: Final = Path(
@@ -34,6 +35,7 @@ PACKAGE: Final = Path(
 )
 CHROMIUM: Final = "/usr/bin/chromium"
 SITE: Final = "http://editor.invalid/"
+FONTS: Final = "dist/prod/fonts/"
 STRINGS: Final = 1000
 SIZES: Final = (13, 16, 17.5, 20, 21.37, 28, 36)
 LABELS: Final = 300
@@ -100,7 +102,7 @@ def editor_page() -> Iterator[Any]:
             route.fulfill(body=start, content_type="text/html; charset=utf-8")
         elif path.startswith("stub/"):
             route.fulfill(body=stubs[path[5:-3]], content_type="text/javascript")
-        elif (file := PACKAGE / path).is_file():
+        elif (file := FOLDER / path.removeprefix(FONTS)).is_file() or (file := PACKAGE / path).is_file():
             kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
             route.fulfill(body=file.read_bytes(), content_type=kind)
         else:

@@ -2,6 +2,11 @@
 
 `fonts/manifest.json` is made from the npm package it names. It lists the families whose pieces are bundled here, the
 CJK family whose pieces come with the editor's own package, and the one that is a font of the reader's machine.
+
+One piece is not the package's: its Liberation Sans is under the GPL, so this is a later release, under the OFL, as its
+`source` in the manifest says. Its name is reserved for the font as it was released (a part of it, or a converted one,
+would need another); it is therefore whole, and packed without WOFF2's transforms: it unpacks to the bytes of the
+source, but for the bit by which WOFF2 marks what it packed, and the checksum over it.
 """
 
 from __future__ import annotations

@@ -98,6 +98,7 @@ def test_what_the_font_worker_loads_lies_beside_it(dist: Path) -> None:
 def test_every_font_piece_of_the_npm_package_is_served_by_the_wheel_or_by_typeset(dist: Path) -> None:
     npm = EDITOR / "node_modules" / "@excalidraw" / "excalidraw" / "dist" / "prod" / "fonts"
     typeset = ROOT / "src" / "countermark" / "typeset" / "fonts"
+    replaced = Path("Liberation", "LiberationSans-Regular.woff2")
     pieces = sorted(npm.rglob("*.woff2"))
     assert len(pieces) > 200
     for piece in pieces:
@@ -106,7 +107,22 @@ def test_every_font_piece_of_the_npm_package_is_served_by_the_wheel_or_by_typese
         if not served.is_file():
             served = typeset / place
         assert served.is_file(), f"{place} is in neither"
-        assert served.read_bytes() == piece.read_bytes(), f"{place} differs from the npm package's"
+        same = served.read_bytes() == piece.read_bytes()
+        assert same == (place != replaced), f"{place} is the npm package's: {same}"
+
+
+def test_the_page_ships_no_font_but_those_whose_licences_stand_beside_it(dist: Path) -> None:
+    listed = json.loads((dist / "packages.json").read_bytes())["fonts"]
+    shipped = {
+        file.parent.name if file.parent.parent.name == "fonts" else file.name.partition("-")[0]
+        for file in dist.rglob("*.woff2")
+    }
+    assert shipped == set(listed)
+    # The npm package's Liberation Sans is under the GPL: neither the page nor the Python package may hold its bytes.
+    theirs = EDITOR / "node_modules" / "@excalidraw" / "excalidraw" / "dist" / "prod" / "fonts" / "Liberation"
+    (unwanted,) = theirs.glob("*.woff2")
+    held = [*dist.rglob("*"), *(ROOT / "src").rglob("*.woff2")]
+    assert [file.name for file in held if file.is_file() and file.read_bytes() == unwanted.read_bytes()] == []
 
 
 def test_the_wheel_holds_the_page_and_stays_small(dist: Path, tmp_path: Path) -> None:
