@@ -45,9 +45,10 @@ def serve(call: Call, folder: str, port: int) -> Answer | None:
 
         serving = Serving(desk, desk.folder, now=_now, report=report, announce=_announce, port=port)
         desk.settle()
-        _tell(call, serving, workspace, made=made)
-        serving.run()
-        desk.close()
+        try:
+            serving.run(lambda: _tell(call, serving, workspace, made=made))
+        finally:
+            desk.close()
     if not call.json:
         sys.stdout.write("Stopped; nothing of it runs any more.\n")
     return None

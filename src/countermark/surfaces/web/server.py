@@ -39,6 +39,7 @@ class Server(uvicorn.Server):
         """Serve an application whose streams come from a hub."""
         super().__init__(config)
         self._hub = hub
+        self.ready: Callable[[], None] = lambda: None
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -56,6 +57,12 @@ class Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End; a second Ctrl-C does not wait for answers under way."""
         super().handle_exit(sig, frame)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin, and tell: by now a signal ends the server as it should."""
+        await super().startup(sockets)
+        if self.started:
+            self.ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End every stream, then everything else."""
@@ -122,8 +129,12 @@ class Serving:
         if self.sessions.spent:
             self._announce(self.start)
 
-    def run(self) -> None:
-        """Serve until a signal, or `stop` from another thread; afterwards nothing of it runs or listens."""
+    def run(self, ready: Callable[[], None] = lambda: None) -> None:
+        """Serve until a signal, or `stop` from another thread; afterwards nothing of it runs or listens.
+
+        `ready` is called once it answers.
+        """
+        self._server.ready = ready
         with closing(self._socket), closing(self._assets):
             self._server.run(sockets=[self._socket])
 
