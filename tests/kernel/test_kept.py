@@ -145,3 +145,49 @@ def test_a_guard_that_refuses_leaves_everything_as_it_was(tmp_path: Path) -> Non
         root.replace("there", NEW, guard=refuse)
     assert contents(tmp_path) == before
     assert list(tmp_path.rglob(f"{TEMP_PREFIX}*")) == []
+
+
+def test_a_folder_that_was_put_in_another_s_place_is_the_one_that_is_used(tmp_path: Path) -> None:
+    prepare(tmp_path)
+    with KeptRoot(tmp_path) as root:
+        assert root.read("kept/earlier", cap=1000) == NEW
+        (tmp_path / "kept").rename(tmp_path / "moved")
+        with pytest.raises(CountermarkError) as error:
+            root.read("kept/earlier", cap=1000)
+        assert error.value.code == "not_found"
+        (tmp_path / "kept").mkdir()
+        root.claim("kept/token", OLD)
+        assert (tmp_path / "kept" / "token").read_bytes() == OLD
+        with root.inside("kept") as inner:
+            assert inner.read("token", cap=1000) == OLD
+        assert root.read("kept/token", cap=1000) == OLD
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_folder_that_became_a_link_is_not_followed(tmp_path: Path, first: bool) -> None:  # noqa: FBT001
+    prepare(tmp_path)
+    with KeptRoot(tmp_path) as root:
+        if first:
+            root.read("kept/earlier", cap=1000)
+        (tmp_path / "kept").rename(tmp_path / "moved")
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / "kept").symlink_to("elsewhere")
+        for act in (root.claim, root.overwrite):
+            with pytest.raises(CountermarkError) as error:
+                act("kept/token", OLD)
+            assert error.value.code == "path_escape"
+        (tmp_path / "link").symlink_to("there")
+        with pytest.raises(CountermarkError):
+            root.read("link", cap=1000)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_every_descriptor_is_given_back(tmp_path: Path) -> None:
+    prepare(tmp_path)
+    before = len(list(Path("/dev/fd").iterdir()))
+    with KeptRoot(tmp_path) as root:
+        root.read("kept/earlier", cap=1000)
+        (tmp_path / "kept").rename(tmp_path / "moved")
+        (tmp_path / "kept").mkdir()
+        root.claim("kept/token", OLD)
+    assert len(list(Path("/dev/fd").iterdir())) == before
