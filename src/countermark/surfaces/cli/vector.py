@@ -18,7 +18,7 @@ from countermark.surfaces.cli import listing, obstacle, story
 from countermark.surfaces.cli.call import Answer, Call, command
 from countermark.surfaces.cli.carry import carry
 from countermark.surfaces.cli.task import staged
-from countermark.surfaces.cli.terminal import columns, count, pairs, short
+from countermark.surfaces.cli.terminal import columns, count, one_line, pairs, short
 from countermark.vector import operation, proposal, recolour, swatch, tools
 from countermark.vector.colour import from_css, hex_of
 from countermark.vector.holding import Open
@@ -94,7 +94,7 @@ def import_svg(
             name = publish.place(_task(workspace, made).plan.resources[0])
             lines += [f"  To export without them: {obstacle.answering(workspace, made[1]['losses'], name)}."]
         joined = "into" if into else "as"
-        return _answer(workspace, made, f"Imported {source} {joined} {{place}}.", lines)
+        return _answer(workspace, made, f"Imported {one_line(source)} {joined} {{place}}.", lines)
 
 
 @command(example="vector read")
