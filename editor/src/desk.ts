@@ -131,6 +131,8 @@ export class Desk {
     api.history.clear();
     const live = getNonDeletedElements(api.getSceneElementsIncludingDeleted());
     if (live.length > 0) api.scrollToContent(live, { fitToContent: true, animate: false });
+    // The editor leaves its menu's button without a name.
+    globalThis.document.querySelector(".main-menu-trigger")?.setAttribute("aria-label", "Menu");
     this.show({ ready: true });
     wire.report("canvas-ready", { name: this.name, elementCount: live.length });
   }

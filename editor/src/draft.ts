@@ -17,23 +17,28 @@ export type Draft = {
 
 export type Pending = { readonly body: string; readonly from: string | null };
 
-const STORE = "drafts";
+type Store = "drafts" | "library";
 
 function database(): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
-    const request = indexedDB.open("countermark", 1);
-    request.onupgradeneeded = () => request.result.createObjectStore(STORE, { keyPath: "id" });
+    const request = indexedDB.open("countermark", 2);
+    request.onupgradeneeded = () => {
+      const there = request.result.objectStoreNames;
+      for (const store of ["drafts", "library"] satisfies Store[]) {
+        if (!there.contains(store)) request.result.createObjectStore(store, { keyPath: "id" });
+      }
+    };
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
   });
 }
 
-async function run<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore) => IDBRequest<T>): Promise<T> {
+async function run<T>(name: Store, mode: IDBTransactionMode, work: (store: IDBObjectStore) => IDBRequest<T>): Promise<T> {
   const open = await database();
   try {
     return await new Promise((resolve, reject) => {
-      const transaction = open.transaction(STORE, mode, { durability: "strict" });
-      const request = work(transaction.objectStore(STORE));
+      const transaction = open.transaction(name, mode, { durability: "strict" });
+      const request = work(transaction.objectStore(name));
       transaction.oncomplete = () => resolve(request.result);
       transaction.onabort = () => reject(transaction.error);
     });
@@ -42,14 +47,14 @@ async function run<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore) =>
   }
 }
 
-export const keep = async (draft: Draft): Promise<void> => void (await run("readwrite", (store) => store.put(draft)));
+export const keep = async (draft: Draft): Promise<void> => void (await run("drafts", "readwrite", (store) => store.put(draft)));
 
-export const drop = async (id: string): Promise<void> => void (await run("readwrite", (store) => store.delete(id)));
+export const drop = async (id: string): Promise<void> => void (await run("drafts", "readwrite", (store) => store.delete(id)));
 
 /** Drafts of this scene whose page is gone, newest first. */
 export async function left(folder: string, name: string): Promise<Draft[]> {
   const held = new Set((await navigator.locks.query()).held?.map((lock) => lock.name));
-  const all = await run<Draft[]>("readonly", (store) => store.getAll());
+  const all = await run<Draft[]>("drafts", "readonly", (store) => store.getAll());
   return all
     .filter((draft) => draft.folder === folder && draft.name === name && (draft.aside || !held.has(lock(draft.id))))
     .sort((one, other) => other.at - one.at);
@@ -67,6 +72,15 @@ export function claim(): { id: string; release: () => void } {
   navigator.locks.request(lock(id), () => over).catch(() => undefined);
   return { id, release };
 }
+
+/** The person's own shapes, of this browser. */
+export async function shelf(): Promise<readonly unknown[]> {
+  const kept = await run<{ items: readonly unknown[] } | undefined>("library", "readonly", (store) => store.get("own"));
+  return kept?.items ?? [];
+}
+
+export const keepShelf = async (items: readonly unknown[]): Promise<void> =>
+  void (await run("library", "readwrite", (store) => store.put({ id: "own", items })));
 
 /** Of the files only the new ones: the others stand in the scene. */
 export const freshFiles = (document: Document, base: Document): { readonly [id: string]: Raw } =>

@@ -4,6 +4,7 @@ import "@excalidraw/excalidraw/index.css";
 import type { ExcalidrawImperativeAPI, ExcalidrawProps } from "@excalidraw/excalidraw/types";
 import { memo, useRef } from "react";
 import type { Desk } from "../desk.ts";
+import { keepShelf, shelf } from "../draft.ts";
 
 // Scenes exported from the page name the program, not the address that it happened to have.
 window.EXCALIDRAW_EXPORT_SOURCE = "countermark";
@@ -16,12 +17,18 @@ const renderEmbeddable: NonNullable<ExcalidrawProps["renderEmbeddable"]> = (elem
   </div>
 );
 
+const initialData: NonNullable<ExcalidrawProps["initialData"]> = async () => ({
+  libraryItems: (await shelf().catch(() => [])) as never[],
+});
+
+const keepLibrary: NonNullable<ExcalidrawProps["onLibraryChange"]> = (items) => keepShelf(items).catch(() => undefined);
+
 export const focusCanvas = (): void => document.querySelector<HTMLElement>(".canvas .excalidraw-container")?.focus();
 
 export const Canvas = memo(function Canvas({ desk, theme }: { desk: Desk; theme: "light" | "dark" }) {
   const api = useRef<ExcalidrawImperativeAPI | null>(null);
   return (
-    <div className="canvas">
+    <main className="canvas">
       <Excalidraw
         excalidrawAPI={(made) => {
           api.current = made;
@@ -31,6 +38,8 @@ export const Canvas = memo(function Canvas({ desk, theme }: { desk: Desk; theme:
           if (api.current && !state.isLoading) desk.ready(api.current);
           desk.changed();
         }}
+        initialData={initialData}
+        onLibraryChange={keepLibrary}
         theme={theme}
         name={desk.name}
         langCode="en"
@@ -53,6 +62,6 @@ export const Canvas = memo(function Canvas({ desk, theme }: { desk: Desk; theme:
           <MainMenu.DefaultItems.ChangeCanvasBackground />
         </MainMenu>
       </Excalidraw>
-    </div>
+    </main>
   );
 });
