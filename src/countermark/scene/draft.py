@@ -107,7 +107,7 @@ class Draft:
             for label in self._behind.pop(name, ()):
                 put(self._current(label), fresh=True)
 
-        placed = self._behind or self._before or self.moved
+        placed = bool(self._behind or self._before or self.moved)
         changed = self.changed
         base = self.base
         for element in self.scene.elements:

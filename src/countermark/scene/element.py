@@ -270,14 +270,11 @@ def _linear(fields: Fields, env: Env) -> Element:
 def _text(fields: Fields, env: Env) -> Element:
     text = normal(fields.text("text", longest=env.limits.max_text_length))
     wraps = not fields.flag("autoResize", default=True)
-    if fields.has("width") and not wraps:
-        width = side(fields, "width", _SIDE)
+    width = 0
+    if wraps:
+        width = side(fields, "width", MISSING)
     elif fields.has("width"):
         fields.wrong("width", "of text is measured", "Leave it out, or give autoResize: false to wrap at it.")
-    elif wraps:
-        fields.wrong("autoResize", "is false, which needs a width to wrap at", "Give width.")
-    else:
-        width = 0
     element = _base(fields, env, width, 0, None)
     element |= _letters(text, font(fields))
     element["containerId"] = fields.identity("containerId", None, none=True)

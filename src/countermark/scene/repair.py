@@ -1,4 +1,4 @@
-"""Repair of a whole scene, on an explicit call or an import only; every fix is reported, nothing dropped (research §2.2).
+"""Repair of a whole scene, on an explicit call or an import only: every fix is reported, nothing dropped.
 
 Ids that are given twice, references to what is gone, bindings that only one side knows, text away from its container,
 order keys of invalid runs. What is not wrong stays the same object, and keeps its bytes.
