@@ -131,6 +131,7 @@ def bad(answer: Any) -> dict[str, Any]:
     return dict(data["error"])
 
 
+@pytest.mark.promise("scene.tools.five")
 def test_the_set_is_the_five_tools_in_eight_kilobytes_closed_flat_and_annotated(ask: Ask) -> None:
     listed = ask("tools").tools
     assert set(listed) == NAMES
@@ -231,6 +232,7 @@ def test_pictures_come_with_a_full_read_unless_they_are_not_wanted(ask: Ask) -> 
     assert good(ask("read", name="plan", include_files=False))["scene"]["files"] == {}
 
 
+@pytest.mark.promise("scene.tools.full")
 def test_a_full_read_carries_the_scene_or_fails_and_never_leaves_it_out(ask: Ask, space: Path) -> None:
     line = {"id": "a", "type": "line", "x": 0, "y": 0, "points": [], "customData": {"text": "x" * tools.FULL_CAP}}
     text = json.dumps({"type": "excalidraw", "elements": [line], "appState": {}, "files": {}})
@@ -252,6 +254,7 @@ def test_a_stale_agent_is_told_what_is_current_and_changes_nothing(ask: Ask, spa
     assert (details["expectedRevision"], bool(details["updatedAt"])) == (1, True)
 
 
+@pytest.mark.promise("scene.request.once")
 def test_the_same_request_id_answers_the_first_result_before_the_fence(ask: Ask) -> None:
     good(ask("create", name="plan", elements=[BOX]))
     move = [{"op": "update", "id": "box", "patch": {"x": 1}}]
@@ -266,6 +269,7 @@ def test_the_same_request_id_answers_the_first_result_before_the_fence(ask: Ask)
     assert good(ask("list"))["scenes"][0]["revision"] == 2
 
 
+@pytest.mark.promise("scene.tools.all-or-none")
 def test_one_bad_operation_rejects_all(ask: Ask, space: Path) -> None:
     good(ask("create", name="plan", elements=[BOX]))
     before = (space / "plan.excalidraw").read_bytes()
@@ -297,6 +301,7 @@ BAD: Final[list[tuple[str, dict[str, Any], str | None]]] = [
 ]
 
 
+@pytest.mark.promise("scene.tools.codes")
 def test_bad_arguments_get_one_of_the_seeds_codes_and_change_nothing(ask: Ask, space: Path) -> None:
     good(ask("create", name="plan", elements=[BOX]))
     before = (space / "plan.excalidraw").read_bytes()
@@ -345,6 +350,7 @@ def test_numbers_and_texts_beyond_other_readers_are_answered_and_never_a_defect(
             assert told("read", name="long", **more)["scene"]["elements"][0]["x"] == 12345678901234567890123
 
 
+@pytest.mark.promise("scene.serve.nothing-left")
 def test_after_the_client_left_no_process_no_lock_and_no_turn_is_left(space: Path) -> None:
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     call = {"name": "excalidraw_scene_create", "arguments": {"name": "plan", "elements": [BOX]}}
