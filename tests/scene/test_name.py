@@ -51,6 +51,7 @@ def test_what_stands_beside_two_scenes_never_has_one_name() -> None:
     assert len(set(made)) == len(made)
 
 
+@pytest.mark.promise("scene.tools.codes")
 def test_the_fifteen_codes_are_all_registered_with_the_seed_s_status() -> None:
     assert len(STATUS) == 15
     assert set(STATUS) <= set(registered())
