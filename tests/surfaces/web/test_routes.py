@@ -57,6 +57,7 @@ def test_a_read_gives_the_files_own_bytes_and_304_while_they_stand(site: Site) -
     assert site.api("GET", "/scenes/drawn", If_None_Match=tag).status == 200
 
 
+@pytest.mark.promise("scene.store.bytes")
 def test_what_a_save_does_not_change_keeps_its_bytes(site: Site) -> None:
     kept = '{"id": "b", "type": "ellipse", "x": 1.0, "y": 1e-07, "width": 5, "height": 5, "mine": {"z": 1.50}}'
     drawn = '{"id":"a","type":"rectangle","x":0,"y":0,"width":5,"height":5,"version":1,"versionNonce":1}'
@@ -72,6 +73,7 @@ def test_what_a_save_does_not_change_keeps_its_bytes(site: Site) -> None:
     assert site.file("drawn").decode() == written
 
 
+@pytest.mark.promise("scene.http.fence")
 def test_a_stale_save_is_refused_with_what_is_current_and_the_first_stands(site: Site, plan: dict[str, Any]) -> None:
     scene = site.api("GET", "/scenes/plan").data["scene"]
     first = site.save("plan", moved).data
@@ -84,6 +86,7 @@ def test_a_stale_save_is_refused_with_what_is_current_and_the_first_stands(site:
     assert hashlib.sha256(site.file("plan")).hexdigest() == first["sha256"]
 
 
+@pytest.mark.promise("scene.http.fence")
 def test_a_save_over_other_bytes_than_the_page_holds_is_refused_by_its_digest(site: Site, plan: dict[str, Any]) -> None:
     scene = site.api("GET", "/scenes/plan").data["scene"]
     body = {"scene": scene, "expected_revision": 1}
@@ -101,6 +104,7 @@ def test_overwrite_anyway_becomes_the_next_revision_as_the_persons(site: Site, p
     assert site.api("GET", "/scenes/plan").data["updatedBy"] == "ui"
 
 
+@pytest.mark.promise("scene.request.once")
 def test_a_repeated_request_answers_the_first_result_and_runs_nothing(site: Site, plan: dict[str, Any]) -> None:
     scene = site.api("GET", "/scenes/plan").data["scene"]
     moved(scene)
@@ -228,6 +232,7 @@ BAD: Final[list[tuple[str, str, Any, int, str | None]]] = [
 ]
 
 
+@pytest.mark.promise("scene.tools.codes")
 def test_bad_input_gets_its_code_and_status_and_changes_nothing(site: Site, plan: dict[str, Any]) -> None:
     before = site.file("plan")
     for method, path, body, status, code in BAD:
@@ -240,6 +245,7 @@ def test_bad_input_gets_its_code_and_status_and_changes_nothing(site: Site, plan
         assert sorted(one.name for one in site.folder.glob("*.excalidraw")) == ["plan.excalidraw"], about
 
 
+@pytest.mark.promise("scene.ledger.never-stops-a-person")
 def test_a_locked_ledger_never_stops_a_persons_save_and_hears_of_it_later(site: Site, plan: dict[str, Any]) -> None:
     with Root(site.folder / ".countermark/locks") as locks:
         lock = Lock(locks, "ledger.lock")
@@ -253,6 +259,7 @@ def test_a_locked_ledger_never_stops_a_persons_save_and_hears_of_it_later(site: 
     assert len(rows) == 2
 
 
+@pytest.mark.promise("scene.store.one-winner")
 def test_two_pages_with_one_revision_have_one_winner(site: Site, plan: dict[str, Any]) -> None:
     scene = site.api("GET", "/scenes/plan").data["scene"]
     moved(scene)
