@@ -11,6 +11,7 @@ from .conftest import API, Site
 ASSET = "/dsh-excalidraw/assets/fonts/Virgil/Virgil-Regular.woff2"
 
 
+@pytest.mark.promise("scene.http.start-once")
 def test_the_start_address_works_once_and_leaves_no_token_in_any_address(site: Site) -> None:
     path = site.serving.start.removeprefix(site.serving.address)
     first = site.ask("GET", path, headers={"Cookie": None, "Sec-Fetch-Site": "none"})
@@ -33,6 +34,7 @@ def test_a_start_address_may_lead_to_a_scene_and_nowhere_else(opened: Callable[[
     assert (led.status, led.headers["location"]) == (303, "/s/plan")
 
 
+@pytest.mark.promise("scene.http.door")
 @pytest.mark.parametrize("path", [f"{API}/health", f"{API}/scenes", f"{API}/events", ASSET, f"{API}/nothing"])
 def test_without_a_session_no_call_no_stream_and_no_file_answers(site: Site, path: str) -> None:
     name = site.cookie.partition("=")[0]
@@ -53,6 +55,7 @@ def test_without_a_session_a_page_says_so_in_words_and_the_terminal_gets_a_fresh
     assert site.ask("GET", fresh, headers={"Cookie": None}).status == 303
 
 
+@pytest.mark.promise("scene.http.door")
 @pytest.mark.parametrize(
     "host",
     [None, "", "evil.example", "127.0.0.1", "127.0.0.1:1", "evil.example:{port}", "[::1]:{port}", "0.0.0.0:{port}"],
@@ -70,6 +73,7 @@ def test_localhost_is_the_same_server(site: Site) -> None:
     assert site.ask("GET", f"{API}/scenes", headers={"Host": f"localhost:{site.serving.port}"}).status == 200
 
 
+@pytest.mark.promise("scene.http.door")
 @pytest.mark.parametrize("where", ["cross-site", "same-site"])
 def test_another_page_reads_nothing_though_the_browser_sends_the_cookie_along(site: Site, where: str) -> None:
     for path in (f"{API}/scenes", f"{API}/events", ASSET):
@@ -77,6 +81,7 @@ def test_another_page_reads_nothing_though_the_browser_sends_the_cookie_along(si
         assert (said.status, said.error["code"]) == (403, "permission_denied")
 
 
+@pytest.mark.promise("scene.http.door")
 @pytest.mark.parametrize(
     "headers",
     [
@@ -126,6 +131,7 @@ def test_every_answer_carries_the_headers_that_keep_it_dead_and_private(site: Si
         assert "server" not in headers
 
 
+@pytest.mark.promise("scene.http.caps")
 def test_a_body_over_the_cap_is_refused_whatever_its_length_header_claims(site: Site) -> None:
     limit = (16 << 20) + (1 << 20)
     claimed = site.ask("POST", f"{API}/scenes", b"{}", headers={"Content-Length": str(limit + 1)})
