@@ -56,6 +56,7 @@ def test_a_fault_has_its_place(given: Any, pointer: str) -> None:
     assert found[0] == pointer
 
 
+@pytest.mark.promise("scene.http.dead-svg")
 @pytest.mark.parametrize(
     "content",
     [
