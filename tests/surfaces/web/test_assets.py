@@ -84,6 +84,7 @@ def test_the_page_runs_one_inline_script_by_a_nonce_that_no_other_answer_has(ope
     assert "'unsafe-eval'" not in policy.replace("'wasm-unsafe-eval'", "")
 
 
+@pytest.mark.promise("scene.http.dead-svg")
 @pytest.mark.usefixtures("wheel")
 def test_each_file_has_its_own_type_and_a_policy_that_lets_it_do_nothing(opened: Callable[[], Site]) -> None:
     site = entered(opened)
