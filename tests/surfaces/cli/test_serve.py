@@ -75,6 +75,7 @@ def ended(child: subprocess.Popen[str], by: signal.Signals = signal.SIGINT) -> t
     return child.returncode, out, err
 
 
+@pytest.mark.promise("scene.serve.nothing-left")
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
 def test_a_served_folder_becomes_a_workspace_and_after_the_end_nothing_is_left_of_the_server(
     start: Start, tmp_path: Path, by: signal.Signals
