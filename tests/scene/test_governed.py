@@ -132,6 +132,7 @@ def test_the_page_s_grant_has_no_end_and_no_budget(space: Workspace) -> None:
     assert {row[2] for row in rows(space)} == {PAGE_GRANT}
 
 
+@pytest.mark.promise("scene.ledger.never-stops-a-person")
 @pytest.mark.parametrize("code", ["ledger_busy", "ledger_broken", "budget_exhausted"])
 def test_no_trouble_of_the_ledger_stops_a_person(space: Workspace, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     page(space).create("plan", drawn("a"))
