@@ -84,6 +84,7 @@ def test_only_a_whole_number_is_a_revision(store: Store, revision: Any) -> None:
     assert refused(lambda: add(store, revision, "a")).code == "invalid_operation"
 
 
+@pytest.mark.promise("scene.request.once")
 def test_a_repeated_request_is_answered_and_not_run_again(store: Store) -> None:
     make(store, "plan", "a")
     first = add(store, 1, "b", request_id="r", payload_sha256="p")
@@ -322,6 +323,7 @@ def test_what_somebody_deleted_by_hand_is_not_inherited_either(store: Store, tmp
     assert ids((next((tmp_path / KEPT / "trash").rglob("plan.1.excalidraw"))).read_bytes()) == ["a"]
 
 
+@pytest.mark.promise("scene.store.one-winner")
 def test_two_threads_on_one_revision_have_one_winner(store: Store) -> None:
     make(store)
 
