@@ -58,6 +58,7 @@ def copied(fast_folder: Path, begun: Path) -> Path:
     return folder
 
 
+@pytest.mark.promise("scene.store.crash")
 @pytest.mark.parametrize("what", [*AFTER, "trash"])
 def test_a_kill_at_any_point_loses_nothing_and_does_nothing_twice(
     what: str, fast_folder: Path, begun: Path, victims: Victims
@@ -119,6 +120,7 @@ def check(space: Workspace, what: str, again: str, told: str, place: str) -> Non
     assert backup.check(space) == [], place
 
 
+@pytest.mark.promise("scene.store.one-winner")
 def test_two_processes_on_one_revision_have_one_winner_each_round(
     fast_folder: Path, victims: Victims, other: Victims
 ) -> None:
