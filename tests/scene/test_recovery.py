@@ -127,6 +127,7 @@ def test_a_torn_intent_is_none(store: Store, tmp_path: Path) -> None:
     assert [record.revision for record in intent.read(store.shelf.root, "plan")] == [1]
 
 
+@pytest.mark.promise("scene.store.damaged")
 def test_damaged_bytes_give_way_to_the_newest_valid_backup_and_are_kept(store: Store, tmp_path: Path) -> None:
     make(store, "plan", "a")
     add(store, 1, "b")
@@ -258,6 +259,7 @@ def test_a_rename_that_was_cut_short_is_finished_later(tmp_path: Path) -> None:
 QUICK = DeafCalls(FaultyCalls())
 
 
+@pytest.mark.promise("scene.store.crash")
 @pytest.mark.parametrize("loss", Loss)
 def test_a_power_loss_at_any_call_of_a_save_keeps_what_was_acknowledged(tmp_path: Path, loss: Loss) -> None:
     def ready(folder: Path) -> None:
