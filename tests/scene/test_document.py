@@ -132,6 +132,7 @@ def test_one_new_image_leaves_the_bytes_of_the_others(tmp_path: Path) -> None:
         assert list(json.loads(new)["files"]) == ["f", "g"]
 
 
+@pytest.mark.promise("scene.store.bytes")
 def test_every_real_scene_keeps_its_bytes_with_one_element_touched(shared_data: Path) -> None:
     tried = 0
     for path in sorted((shared_data / "scenes").glob("*.excalidraw")):
