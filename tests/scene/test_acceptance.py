@@ -101,6 +101,7 @@ def pieces(data: bytes) -> tuple[str, list[tuple[str, str]], str]:
         at = end
 
 
+@pytest.mark.promise("scene.store.bytes")
 @pytest.mark.parametrize("name", NAMES)
 def test_every_byte_outside_the_target_stays_and_in_it_all_but_the_marks(shared_data: Path, name: str) -> None:
     data = (shared_data / "scenes" / f"{name}.excalidraw").read_bytes()
