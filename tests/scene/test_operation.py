@@ -95,6 +95,7 @@ def test_a_label_becomes_bound_text_right_behind_its_container() -> None:
     assert (text["x"] + text["width"] / 2, text["y"] + text["height"] / 2) == pytest.approx((100, 50))
 
 
+@pytest.mark.promise("scene.arrow.attached")
 def test_a_moved_container_takes_its_text_and_its_arrows_along() -> None:
     scene = drawn(
         box("a", label="one"),
