@@ -36,6 +36,7 @@ OBSERVED = [
 ]
 
 
+@pytest.mark.promise("typeset.width.exact")
 @pytest.mark.parametrize(("text", "family", "size", "width"), OBSERVED)
 def test_a_width_is_what_chromium_draws(text: str, family: int, size: float, width: float) -> None:
     found = measure(text, family, size)
@@ -43,6 +44,7 @@ def test_a_width_is_what_chromium_draws(text: str, family: int, size: float, wid
     assert (found.approximate, found.reason) == (False, "")
 
 
+@pytest.mark.promise("typeset.width.exact")
 @pytest.mark.usefixtures("with_cjk")
 @pytest.mark.parametrize(
     ("text", "width"), [("\uae00\u201cq", 37.5200), ("\u4e16\u201cq", 38.0200), ("\u4e16\u754c", 40.0)]
@@ -53,6 +55,7 @@ def test_cjk_is_exact_with_the_editor_s_pieces(text: str, width: float) -> None:
     assert not found.approximate
 
 
+@pytest.mark.promise("typeset.width.said")
 @pytest.mark.usefixtures("without_cjk")
 def test_cjk_without_its_pieces_is_approximate_and_says_which_piece() -> None:
     found = measure("ab \u4e16\u754c", 5, 20)
@@ -68,6 +71,7 @@ def test_only_excalifont_falls_back_to_the_cjk_family() -> None:
     assert measure("\u4e16", 6, 20).approximate
 
 
+@pytest.mark.promise("typeset.width.said")
 @pytest.mark.parametrize(
     ("text", "family", "named"),
     [
@@ -98,6 +102,7 @@ def test_what_cannot_be_drawn_composed_is_assumed_as_wide_as_composed() -> None:
     assert measure("c\u030c", 5, 20).width == measure("\u010d", 5, 20).width
 
 
+@pytest.mark.promise("typeset.width.said")
 @pytest.mark.parametrize(("family", "said"), [(2, "font of the reader's machine"), (4, "no font family"), (99, "99")])
 def test_a_family_that_is_not_bundled_is_measured_with_another_and_said_so(family: int, said: str) -> None:
     found = measure("Hello", family, 20)
