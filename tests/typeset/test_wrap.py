@@ -35,6 +35,7 @@ CJK = [
 EMOJI = "a\U0001f468\u200d\U0001f469\u200d\U0001f467b \U0001f44d\U0001f3fdx"
 
 
+@pytest.mark.promise("typeset.wrap.same")
 @pytest.mark.parametrize(("text", "family", "size", "width", "lines"), OBSERVED)
 def test_lines_break_where_the_editor_breaks_them(
     text: str, family: int, size: float, width: float, lines: str
@@ -42,6 +43,7 @@ def test_lines_break_where_the_editor_breaks_them(
     assert wrap(text, family, size, width) == lines
 
 
+@pytest.mark.promise("typeset.wrap.same")
 @pytest.mark.usefixtures("with_cjk")
 @pytest.mark.parametrize(("text", "width", "lines"), CJK)
 def test_cjk_breaks_where_the_editor_breaks_it(text: str, width: float, lines: str) -> None:
