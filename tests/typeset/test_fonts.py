@@ -73,6 +73,7 @@ def test_every_piece_but_the_replaced_one_is_the_installed_npm_package_s(npm_fon
     assert {place for place, digest in theirs.items() if listed[place] != digest} == {REPLACED}
 
 
+@pytest.mark.promise("typeset.fonts.licensed")
 def test_no_font_is_under_the_gpl_by_its_own_name_table_or_its_licence_text() -> None:
     for family in BUNDLED:
         assert family.licence in COMPLETE
@@ -112,6 +113,7 @@ def test_the_manifest_names_the_version_of_the_installed_package(npm_fonts: Path
     assert (manifest["package"], manifest["version"]) == (package["name"], package["version"])
 
 
+@pytest.mark.promise("typeset.fonts.licensed")
 @pytest.mark.parametrize("family", [family for family in BY_NAME.values() if family.licence], ids=lambda one: one.name)
 def test_a_family_has_its_whole_licence_and_the_font_s_own_copyright(family: Family) -> None:
     assert family.folder is not None
