@@ -7,6 +7,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from .conftest import API, Site
 
 
@@ -58,6 +60,7 @@ def test_a_page_hears_first_what_is_there_and_then_what_the_server_itself_saves(
     stream.close()
 
 
+@pytest.mark.promise("scene.stream.others")
 def test_a_page_hears_what_another_program_writes_moves_and_removes(site: Site) -> None:
     stream = Stream(site)
     assert stream.next() == ("hello", {"server": site.api("GET", "/health").data["server"], "scenes": []})
