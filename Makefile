@@ -10,6 +10,11 @@ demo:            ## set up, then the main job on a real logo
 	@sh scripts/setup.sh run
 	@$(BIN)/countermark demo $(ARGS)
 
+demo-scene:      ## set up with the page, then an agent and a person on one diagram, and the page's address
+	@sh scripts/setup.sh editor
+	@$(BIN)/python editor/build.py --install
+	@$(BIN)/countermark demo scene $(ARGS)
+
 editor:          ## the page of the scenes: Node from a wheel where there is none, packages by lock, built once
 	@sh scripts/setup.sh editor
 	@$(BIN)/python editor/build.py --install

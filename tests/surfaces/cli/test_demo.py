@@ -23,8 +23,9 @@ from countermark.kernel.reply import Ambiguous, Answered, ToolError
 from countermark.record.scoreboard import Moment
 from countermark.surfaces.cli.demo import place
 from countermark.surfaces.cli.demo.agent import heard, refusal
+from countermark.surfaces.cli.demo.cast import digest_of
 from countermark.surfaces.cli.demo.killer import Killer
-from countermark.surfaces.cli.demo.moment import KIT, TITLE, digest_of, play
+from countermark.surfaces.cli.demo.moment import KIT, TITLE, play
 from countermark.surfaces.cli.demo.shell import Shell
 from countermark.surfaces.cli.demo.transcript import WIDEST, Transcript, fold
 from countermark.testkit.witness import effects

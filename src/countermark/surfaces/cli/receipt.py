@@ -19,8 +19,8 @@ from countermark.kernel.files import Root
 from countermark.kernel.key import Keys, TrustedKey
 from countermark.kernel.receipt import Receipt
 from countermark.kernel.verification import Verification
-from countermark.kernel.workspace import HOME
-from countermark.surfaces.cli import story
+from countermark.kernel.workspace import HOME, Workspace
+from countermark.surfaces.cli import story, subject
 from countermark.surfaces.cli.call import Answer, Call, command
 from countermark.surfaces.cli.terminal import clock_time, columns, count, pairs, short
 
@@ -33,7 +33,7 @@ _CAP = 4096
 def show(call: Call, what: str, *, raw: bool) -> Answer:
     """Show the receipt of a task, a folder or a file.
 
-    Showing proves nothing: `countermark receipt verify` does.
+    For a scene it is that of its last save. Showing proves nothing: `countermark receipt verify` does.
     """
     data = _bytes(call, what)
     found = receipt.parse(data)
@@ -44,7 +44,7 @@ def show(call: Call, what: str, *, raw: bool) -> Answer:
 
 
 @command(example="receipt verify kit/")
-@click.argument("where", metavar="PATH")
+@click.argument("where", metavar="TASK|PATH")
 @click.option(
     "--key",
     "keys",
@@ -56,28 +56,42 @@ def show(call: Call, what: str, *, raw: bool) -> Answer:
 def verify(call: Call, where: str, keys: Sequence[Path]) -> Answer:
     """Verify a folder against its receipt, offline.
 
-    Keys of the workspace around the current folder are trusted too. Exit status: 0 signed by a trusted key and every
-    file as it was; 6 consistent, but the signer is unknown here; 1 the receipt or a file was changed; 3 no receipt.
+    What lies among other files is verified by itself: name a scene, for the receipt of its last save, or a task. Keys
+    of the workspace around the current folder are trusted too. Exit status: 0 signed by a trusted key and every file as
+    it was; 6 consistent, but the signer is unknown here; 1 the receipt or a file was changed; 3 no receipt.
     """
     trusted = [*_trusted(call), *(_named(path) for path in keys)]
-    found = law.verify(where, trusted)
+    by_itself = subject.is_scene(where) or _is_task(where)
+    if by_itself:
+        with call.open() as workspace:
+            found = subject.verify(workspace, _task(workspace, where), trusted)
+    else:
+        found = law.verify(where, trusted)
     unknown: CountermarkError | None = None
     try:
         found.require_signer()
     except CountermarkError as error:
         error.details.update(_wire(found))
         unknown = error
-    return Answer(_wire(found), _verified(found), error=unknown)
+    return Answer(_wire(found), _verified(found, by_itself=by_itself), error=unknown)
 
 
 def _bytes(call: Call, what: str) -> bytes:
     if os.path.isdir(what):  # noqa: PTH112 - a path that is none is no folder; `Path.is_dir` raises for some
         with beneath.Beneath(what) as folder:
             return folder.read(receipt.FILE_NAME, cap=receipt.MAX_BYTES)
-    if "/" in what or os.path.lexists(what):
+    if not subject.is_scene(what) and not _is_task(what):
         return beneath.open_argument(what, receipt.MAX_BYTES)
     with call.open() as workspace:
-        return workspace.receipts.render(what)
+        return workspace.receipts.render(_task(workspace, what))
+
+
+def _is_task(what: str) -> bool:
+    return "/" not in what and not os.path.lexists(what)
+
+
+def _task(workspace: Workspace, what: str) -> str:
+    return subject.writer(workspace, what) if subject.is_scene(what) else what
 
 
 def _trusted(call: Call) -> tuple[TrustedKey, ...]:
@@ -114,13 +128,13 @@ def _wire(found: Verification) -> dict[str, Any]:
     }
 
 
-def _verified(found: Verification) -> list[str]:
+def _verified(found: Verification, *, by_itself: bool) -> list[str]:
     facts = found.receipt.facts
-    looked = (
-        f"{count(len(found.files), 'file')} as signed, none changed, missing or extra"
-        if found.files is not None
-        else ""
-    )
+    looked = ""
+    if found.files is not None and by_itself:
+        looked = f"{', '.join(found.files)} as signed; what lies beside was not looked at"
+    elif found.files is not None:
+        looked = f"{count(len(found.files), 'file')} as signed, none changed, missing or extra"
     lines = pairs(
         ("result", found.sentence),
         ("files", looked),

@@ -19,6 +19,8 @@ from countermark.kernel.stdio import Session
 from countermark.surfaces.cli.demo.shell import PROGRAM, Shell
 
 _DIGEST: Final = re.compile(r"\b(sha256:[0-9a-f]{12})[0-9a-f]{52}\b")
+# Of a scene's answer, what a person wants to see: all of it is JSON and names many digests.
+_TOLD: Final = ("revision", "duplicate")
 _GRACE_SECONDS: Final = 5.0
 _STEP_SECONDS: Final = 0.1
 
@@ -26,10 +28,10 @@ _STEP_SECONDS: Final = 0.1
 class Agent:
     """One session with `countermark mcp`, for the length of a block."""
 
-    def __init__(self, shell: Shell, grant: str) -> None:
-        """Act under this grant, whatever a call names."""
+    def __init__(self, shell: Shell, grant: str, toolset: str) -> None:
+        """Act under this grant, whatever a call names, with the tools of one domain."""
         self._shell = shell
-        self._arguments = ("mcp", "--tools", "vector", "--grant", grant)
+        self._arguments = ("mcp", "--tools", toolset, "--grant", grant)
         self._child: _Wire | None = None
         self._session: Session | None = None
 
@@ -38,18 +40,21 @@ class Agent:
         """Return the server's process."""
         return self._wire().identity.pid
 
-    def read(self) -> Mapping[str, Any]:
-        """Look at the document; return what the tool found."""
-        reply = self.call("vector_read")
+    def have(self, tool: str, **arguments: Any) -> Mapping[str, Any]:
+        """Call a tool that has to answer; return what it found or did."""
+        reply = self.call(tool, **arguments)
         if isinstance(reply, Answered) and reply.structured is not None:
             return reply.structured
-        raise CountermarkError("demo_failed", "The document could not be read over MCP.", next_action="See above.")
+        raise CountermarkError("demo_failed", f"{tool} did not answer over MCP.", next_action="See above.")
 
     def call(self, tool: str, **arguments: Any) -> Reply:
         """Call a tool and show both sides."""
         transcript, session = self._shell.transcript, self._session
         assert session is not None  # noqa: S101 - opened on entry
-        transcript.client(f"→ {tool} {short(json.dumps(arguments, ensure_ascii=False))}")
+        first, *more = asked(arguments)
+        transcript.client(f"→ {tool} {first}")
+        for line in more:
+            transcript.client(line)
         reply = session.call(tool, arguments, self._shell.deadline())
         transcript.client(f"← {heard(reply)}")
         return reply
@@ -160,9 +165,25 @@ def short(text: str) -> str:
     return _DIGEST.sub(r"\1…", text)
 
 
+def asked(arguments: Mapping[str, Any]) -> list[str]:
+    """Return the arguments of a call as JSON; the objects of a list stand on a line each."""
+    lists = {name: value for name, value in arguments.items() if isinstance(value, list)}
+    line = short(_json({name: value for name, value in arguments.items() if name not in lists}))
+    lines = []
+    for name, value in lists.items():
+        lines += [f'{line.removesuffix("}")}, "{name}":[', *(f"  {_json(one)}," for one in value)]
+        lines[-1] = lines[-1].removesuffix(",")
+        line = "]}"
+    return [*lines, line]
+
+
 def heard(reply: Reply) -> str:
     """Return what a reply says, in one line."""
     match reply:
+        case Answered() if reply.structured is not None and "ok" in reply.structured:
+            data = reply.structured
+            told = ", ".join(f"{name} {_json(data[name])}" for name in _TOLD if name in data)
+            return f"{told}. {data.get('summary', '')}".strip()
         case Answered():
             return short(reply.text.partition("\n")[0])
         case ToolError():
@@ -182,3 +203,8 @@ def refusal(reply: Reply) -> tuple[str, int | None]:
         error = reply.structured.get("error", {})
         return str(error.get("code", "")), error.get("details", {}).get("event")
     return "", None
+
+
+def _json(value: Any) -> str:
+    # Between JSON's usual spelling and its shortest: an element fits a line, and a line can be broken.
+    return json.dumps(value, ensure_ascii=False, separators=(", ", ":"))

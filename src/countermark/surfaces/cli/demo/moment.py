@@ -1,15 +1,9 @@
-"""The four moments (design §1), each played on the workspace that the main job left, each judged by what is there.
-
-Every judgement is of something outside the program that is judged: its exit status and words, the digest of a file, a
-count that a process of its own wrote down.
-"""
+"""The four moments (design §1), each played on the workspace that the main job left, each judged by what is there."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from hashlib import sha256
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,22 +14,24 @@ from countermark.kernel.receipt import FILE_NAME as RECEIPT
 from countermark.kernel.reply import Answered
 from countermark.record.scoreboard import Moment, Row
 from countermark.surfaces.cli.demo import place
-from countermark.surfaces.cli.demo.agent import Agent, heard, refusal
+from countermark.surfaces.cli.demo.agent import heard, refusal
+from countermark.surfaces.cli.demo.cast import Cast, Reach, Scenes, digest_of, perform
 from countermark.surfaces.cli.demo.job import SWATCH
 from countermark.surfaces.cli.demo.killer import Killer
 from countermark.surfaces.cli.demo.place import DOCUMENT
 from countermark.surfaces.cli.demo.shell import Shell
 from countermark.surfaces.cli.demo.transcript import CLIENT
 from countermark.surfaces.cli.terminal import short
-from countermark.testkit.watcher import Watcher
 
 KIT: Final = "kit"
-HOLDER: Final = "agent"
 KEY: Final = "spring-kit"
 AGENT_KEY: Final = "agent-violet"
 AGENT_COLOUR: Final = "#7a3cff"
 TITLE: Final = "Countermark, by hand"
 VICTIM: Final = "artboard-1-full-colour-512.png"
+REACH: Final = Reach(
+    "vector", ("--resource", f"file:{DOCUMENT}"), "a grant that allows less: this one document, not kit/"
+)
 
 _FLIP: Final = 0xFF
 _PICTURE_CAP: Final = 1 << 26
@@ -52,61 +48,11 @@ os.replace(name + "~", name)
 """
 
 
-class Cast:
-    """Who and what the moments are played with: the shell, the folder, the agent and its grant."""
-
-    def __init__(self, shell: Shell, folder: Path) -> None:
-        """Begin; the agent comes when it is first asked for."""
-        self.shell = shell
-        self.folder = folder
-        self.home = folder / place.WORKSPACE
-        self._grant: str | None = None
-        self._agent: Agent | None = None
-        self._session = ExitStack()
-
-    @property
-    def grant(self) -> str:
-        """Return the name of the grant that the agent acts under; it is made at the first time."""
-        self._grant = self._grant or narrow(self.shell)
-        return self._grant
-
-    @property
-    def agent(self) -> Agent:
-        """Return the agent in its session; a new session when there is none."""
-        if self._agent is None:
-            self._agent = self._session.enter_context(Agent(self.shell, self.grant))
-        return self._agent
-
-    def dismiss(self) -> None:
-        """End the agent's session."""
-        self._agent = None
-        self._session.close()
-
-    def watcher(self, name: str, watched: str) -> Watcher:
-        """Return a witness that writes its own file, outside the workspace."""
-        return Watcher(self.folder / place.WITNESS / name, self.home, [watched])
-
-
-def narrow(shell: Shell) -> str:
-    """Make the grant that the agent acts under, and return its name."""
-    made = shell.run(
-        "grant",
-        "narrow",
-        "default",
-        "--resource",
-        f"file:{DOCUMENT}",
-        "--holder",
-        HOLDER,
-        why="a grant that allows less: this one document, not kit/",
-    )
-    return made.value("grant")
-
-
 def beyond_the_grant(on: Cast) -> Row:
     """Play (a): the agent may write the document, and asks for a kit."""
     before = digest_of(on.home / KIT)
     agent = on.agent
-    agent.read()
+    agent.have("vector_read")
     with Root(on.home / KIT) as kit:
         revision = kit.tree_revision(ignoring=frozenset({RECEIPT}))
     reply = agent.call("vector_export", expected_revision=revision, idempotency_key="agent-kit")
@@ -124,7 +70,7 @@ def beyond_the_grant(on: Cast) -> Row:
 def a_person_edits(on: Cast) -> Row:
     """Play (b): between the agent's look and its write, a person saves the document in another program."""
     document = on.home / DOCUMENT
-    seen = on.agent.read()["revision"]
+    seen = on.agent.have("vector_read")["revision"]
     before = digest_of(document)
     _edit(on.shell)
     theirs = digest_of(document)
@@ -149,9 +95,9 @@ def a_person_edits(on: Cast) -> Row:
 def reply_lost(on: Cast) -> Row:
     """Play (c): the server dies after its effect and before its answer is read; a new session says the same key."""
     agent = on.agent
-    wish = _wish(agent.read()["revision"], AGENT_KEY)
+    wish = _wish(agent.have("vector_read")["revision"], AGENT_KEY)
     with on.watcher("reply-lost.jsonl", DOCUMENT) as witness:
-        _introduce(on, witness, DOCUMENT)
+        on.introduce(witness, DOCUMENT)
         killed = agent.call_unheard("vector_apply", lambda: witness.wait(0.1) is not None, **wish)
         on.dismiss()
         said = f"the server, process {agent.pid}, was {'killed with SIGKILL' if killed else 'not killed'}"
@@ -165,7 +111,7 @@ def reply_lost(on: Cast) -> Row:
     return Row(
         Moment.REPLY_LOST,
         f"{said} after its effect; the same key in a new session: {heard(reply)}",
-        _lines_on_file(on, witness, DOCUMENT),
+        on.lines_on_file(witness, DOCUMENT),
         killed and repeated and counted == 1,
     )
 
@@ -174,7 +120,7 @@ def engine_killed(on: Cast) -> Row:
     """Play (c): the engine dies while it draws; the same command with the same key is given once more."""
     command = ("vector", "kit", "--key", KEY)
     with on.watcher("engine-killed.jsonl", KIT) as witness:
-        _introduce(on, witness, f"{KIT}/")
+        on.introduce(witness, f"{KIT}/")
         with Killer(on.home, KIT) as killer:
             first = on.shell.run(*command, why="its engine is killed with SIGKILL while it draws", during=killer.look)
         on.shell.transcript.fact(killer.said)
@@ -187,7 +133,7 @@ def engine_killed(on: Cast) -> Row:
     return Row(
         Moment.REPLY_LOST,
         f"{killer.said}; the task looked, and drew again; the same key once more: {again.out.partition('.')[0]}.",
-        _lines_on_file(on, witness, f"{KIT}/"),
+        on.lines_on_file(witness, f"{KIT}/"),
         killer.killed and looked and repeated and counted == 1,
     )
 
@@ -218,7 +164,7 @@ def one_byte_changed(on: Cast) -> Row:
     )
 
 
-SCENES: Final[Mapping[Moment, Sequence[Callable[[Cast], Row]]]] = {
+SCENES: Final[Scenes] = {
     Moment.BEYOND_THE_GRANT: (beyond_the_grant,),
     Moment.A_PERSON_EDITS: (a_person_edits,),
     Moment.REPLY_LOST: (reply_lost, engine_killed),
@@ -227,27 +173,8 @@ SCENES: Final[Mapping[Moment, Sequence[Callable[[Cast], Row]]]] = {
 
 
 def play(shell: Shell, folder: Path) -> Iterator[Row]:
-    """Play all moments in their order; one that breaks off does not hold, and the next is played all the same."""
-    on = Cast(shell, folder)
-    try:
-        for letter, moment in zip("abcd", Moment, strict=True):
-            shell.transcript.title(f"({letter}) {moment.value}")
-            for scene in SCENES[moment]:
-                try:
-                    yield scene(on)
-                except (CountermarkError, OSError) as error:
-                    shell.transcript.fact(f"it broke off: {error}")
-                    yield Row(moment, "it broke off", str(error), held=False)
-    finally:
-        on.dismiss()
-
-
-def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file, or of the names and digests of all files in a folder, in hexadecimal."""
-    if path.is_dir():
-        rows = [f"{one.relative_to(path)} {digest_of(one)}\n" for one in sorted(path.rglob("*")) if one.is_file()]
-        return sha256("".join(rows).encode()).hexdigest()
-    return sha256(path.read_bytes()).hexdigest()
+    """Play all moments (`cast.perform`)."""
+    return perform(Cast(shell, folder, place.WORKSPACE, REACH), SCENES)
 
 
 def _wish(revision: str, key: str) -> dict[str, Any]:
@@ -267,15 +194,3 @@ def _edit(shell: Shell) -> None:
         ended = person.wait(shell.deadline())
     if ended != Exited(0, None):
         raise CountermarkError("demo_failed", "The person's program failed.", next_action="Run the demo again.")
-
-
-def _introduce(on: Cast, witness: Watcher, what: str) -> None:
-    file = f"{place.WITNESS}/{witness.file.name}"
-    on.shell.transcript.fact(f"a witness, process {witness.pid}, writes down every new {what} it sees, in {file}")
-
-
-def _lines_on_file(on: Cast, witness: Watcher, what: str) -> str:
-    """Return what `wc -l` says of the witness's file: one line for each effect it saw."""
-    name = f"{place.WITNESS}/{witness.file.name}"
-    lines = on.shell.run_other("wc", "-l", f"../{name}").out.split()[0]
-    return f"{name} has {lines} line{'' if lines == '1' else 's'}, one for each new {what}"

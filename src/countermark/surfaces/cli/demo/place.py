@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,26 +14,30 @@ from countermark.kernel.files import Root
 LOGO: Final = "logo.svg"
 STRIKE: Final = "strike.svg"
 DRAWINGS: Final = (LOGO, STRIKE)
+SCENES: Final = "drawings"
 DOCUMENT: Final = "logo.vectorcraft"
 WORKSPACE: Final = "mybrand"
 WITNESS: Final = "witness"
 LIVENESS: Final = "liveness"
 ASIDE: Final = "changed-by-hand"
-MADE: Final = (WORKSPACE, WITNESS, LIVENESS, ASIDE, *DRAWINGS)
+MADE: Final = (WORKSPACE, SCENES, WITNESS, LIVENESS, ASIDE, *DRAWINGS)
 
 _MARKER: Final = ".countermark-demo"
 _SAYS: Final = b"`countermark demo` made this folder, and makes what is in it anew each time.\n"
 _LOGO_CAP: Final = 1 << 20
 
 
-def default() -> Path:
+def default(demo: str = "demo") -> Path:
     """Return `build/demo` of the project that this program runs from, or `countermark-demo` in the current folder."""
     project = _project()
-    return project / "build" / "demo" if project is not None else Path("countermark-demo")
+    return project / "build" / demo if project is not None else Path(f"countermark-{demo}")
 
 
-def prepare(folder: Path) -> Path:
-    """Make the folder ready and return its absolute path; raise `output_exists` for one that holds other things."""
+def prepare(folder: Path, drawings: Sequence[str] = DRAWINGS) -> Path:
+    """Make the folder ready, with these drawings in it, and return its absolute path.
+
+    Raise `output_exists` for one that holds other things.
+    """
     path = folder.absolute()
     for above in reversed((path, *path.parents)):
         if not above.exists():
@@ -48,7 +53,7 @@ def prepare(folder: Path) -> Path:
             root.create(_MARKER, _SAYS)
         for name in MADE:
             root.remove_tree(name)
-        for name in DRAWINGS:
+        for name in drawings:
             root.create(name, drawing(name))
         for name in (WITNESS, LIVENESS, ASIDE):
             root.make_dir(name)

@@ -79,13 +79,13 @@ class Transcript:
             for part in fold(visible(line), self._width - len(INDENT)):
                 self._write(f"{INDENT}{part}".rstrip())
 
-    def client(self, line: str) -> None:
-        """Show a line of the scripted MCP client."""
-        if self._speaker != "client":
-            self._begin("client")
-            self._write(paint(CLIENT, "dim", self._stream))
+    def client(self, line: str, *, who: str = CLIENT) -> None:
+        """Show a line of the scripted MCP client, or of whoever else asks a server."""
+        if self._speaker != who:
+            self._begin(who)
+            self._write(paint(who, "dim", self._stream))
         self._began = time.monotonic()
-        for part in fold(visible(line), self._width - len(INDENT), under=2):
+        for part in fold(visible(line), self._width - len(INDENT), under=_lead(line) + 2):
             self._write(f"{INDENT}{part}")
 
     def block(self, text: str) -> None:
