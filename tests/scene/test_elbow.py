@@ -75,3 +75,16 @@ def test_the_shortest_way_has_the_fewest_corners() -> None:
     assert len(way) <= 3
     assert way[0] == (10, 5)
     assert route(End((5, 10), DOWN, (0, 0, 10, 10)), End((5, 60)))[0:1] == [(5, 10)]
+
+
+def test_a_way_goes_around_the_box_that_it_leaves_on_the_far_side() -> None:
+    scene = drawn(400, 0)
+    after = apply(scene, [{"op": "update", "id": "b", "patch": {"x": -500, "y": 10}}], Env()).scene.by_id["r"]
+    points = corners(after)
+    assert points[0][0] > 120  # it still leaves on the right
+    assert is_right_angled(points)
+    for (ax, ay), (bx, by) in pairwise(points):
+        for share in range(101):
+            px, py = ax + (bx - ax) * share / 100, ay + (by - ay) * share / 100
+            assert not (1 < px < 119 and 1 < py < 59)
+            assert not (-499 < px < -381 and 11 < py < 69)

@@ -2,10 +2,15 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from countermark.scene.checks import diagnose
 from countermark.scene.codes import SceneError
 from countermark.scene.document import Scene, dump, load
 from countermark.scene.limits import DEFAULT, Limits
@@ -46,6 +51,15 @@ def of(scene: Scene, name: str) -> Element:
 def end_of(arrow: Element, place: int) -> tuple[float, float]:
     x, y = arrow["points"][place]
     return arrow["x"] + x, arrow["y"] + y
+
+
+@contextmanager
+def suppress_refusals(*codes: str) -> Iterator[None]:
+    try:
+        yield
+    except SceneError as error:
+        if error.code not in codes:
+            raise
 
 
 def label_of(scene: Scene, container: str) -> Element:
@@ -212,3 +226,76 @@ def test_counts_and_ids_are_those_of_the_operations() -> None:
     applied = done(scene, update("b", x=310), {"op": "delete", "id": "a"}, add(**box("c", 900)))
     assert (applied.added, applied.updated, applied.deleted, applied.ids) == (1, 1, 1, ("b", "a", "c"))
     assert applied.followed == (label_of(scene, "a")["id"],)
+
+
+def test_a_target_of_an_old_file_lists_its_arrows_where_the_editor_reads_them() -> None:
+    old = {"id": "a", "type": "rectangle", "x": 0, "y": 0, "width": 50, "height": 50, "boundElementIds": ["other"]}
+    value = {"type": "excalidraw", "version": 2, "elements": [old]}
+    scene = load(json.dumps(value).encode(), DEFAULT)
+    after = done(scene, add(type="arrow", id="r", x=300, y=0, endElementId="a")).scene.by_id["a"]
+    # While the older list is there, the editor reads it and not the other.
+    assert "boundElementIds" not in after
+    assert after["boundElements"] == [{"id": "other", "type": "arrow"}, {"id": "r", "type": "arrow"}]
+
+
+def test_an_element_without_usable_numbers_is_not_changed_but_can_be_deleted() -> None:
+    value = {"type": "excalidraw", "version": 2, "elements": [{"id": "a", "type": "rectangle", "x": None}]}
+    scene = load(json.dumps(value).encode(), DEFAULT)
+    with pytest.raises(SceneError, match="invalid_scene"):
+        done(scene, update("a", x=1))
+    assert done(scene, {"op": "delete", "id": "a"}).scene.by_id["a"]["isDeleted"]
+
+
+def test_an_arrow_whose_target_does_not_list_it_follows_and_is_listed_from_then_on() -> None:
+    scene = drawn(box("a"), box("b", 600), {"type": "arrow", "id": "r", "x": 0, "y": 0, "endElementId": "b"})
+    odd = [dict(one) | ({"boundElements": None} if one["id"] == "b" else {}) for one in scene.elements]
+    after = done(scene.replaced(elements=odd), update("b", x=700)).scene
+    assert distance(of(after, "b"), end_of(of(after, "r"), -1)) == pytest.approx(6, abs=1e-4)
+    assert of(after, "b")["boundElements"] == [{"id": "r", "type": "arrow"}]
+
+
+def test_application_state_is_merged_and_keys_of_other_editors_stay() -> None:
+    scene = drawn(box("a"))
+    scene = scene.replaced(app_state={**scene.app_state, "gridStep": 5})
+    after = apply(scene, [update("a", x=1)], env(app_state={"gridSize": 10})).scene
+    assert after.app_state == {**scene.app_state, "gridSize": 10, "gridStep": 5}
+    with pytest.raises(SceneError, match="/app_state/zoom"):
+        apply(scene, [update("a", x=1)], env(app_state={"zoom": 2}))
+
+
+def test_a_straight_arrow_does_not_hold_one_element_at_both_ends() -> None:
+    loop = {"type": "arrow", "id": "r", "x": 0, "y": 0, "startElementId": "a", "endElementId": "a"}
+    with pytest.raises(SceneError, match="invalid_reference"):
+        done(drawn(box("a")), add(**loop))
+    bent = loop | {"points": [[0, 0], [400, -100], [0, -200]]}
+    assert of(done(drawn(box("a")), add(**bent)).scene, "r")["endBinding"]["elementId"] == "a"
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_whatever_is_asked_for_the_scene_stays_sound(data: st.DataObject) -> None:
+    names = ["a", "b", "c", "r", "q"]
+    scene = drawn(
+        box("a", label="one"),
+        box("b", 400, 100),
+        {"type": "ellipse", "id": "c", "x": -300, "y": 50, "label": "two"},
+        {"type": "arrow", "id": "r", "x": 0, "y": 0, "startElementId": "a", "endElementId": "b", "label": "x"},
+        {"type": "arrow", "id": "q", "x": 0, "y": 0, "startElementId": "c", "endElementId": "a", "elbowed": True},
+    )
+    numbers = st.integers(-500, 500)
+    shapes = st.sampled_from(["a", "b", "c"])
+    asked = st.one_of(
+        st.builds(lambda name, x, y: update(name, x=x, y=y), st.sampled_from(names), numbers, numbers),
+        st.builds(lambda name, side: update(name, width=side), shapes, st.integers(1, 300)),
+        st.builds(lambda name, angle: update(name, angle=angle), shapes, st.floats(-3, 3)),
+        st.builds(lambda target: update("r", endElementId=target), st.one_of(shapes, st.none())),
+        st.builds(lambda name: update(name, label="some words to wrap"), st.sampled_from(names)),
+        st.builds(lambda name: update(name, label=None), st.sampled_from(names)),
+        st.builds(lambda name: {"op": "delete", "id": name}, st.sampled_from(names)),
+        st.builds(lambda target: add(type="arrow", x=0, y=0, startElementId=target, label="new"), shapes),
+    )
+    for operation in data.draw(st.lists(asked, max_size=8)):
+        with suppress_refusals("not_found", "invalid_reference"):
+            scene = load(dump(apply(scene, [operation], Env()).scene), DEFAULT)
+    report = diagnose(json.loads(dump(scene)), DEFAULT)
+    assert (report.valid, [one["message"] for one in report.diagnostics]) == (True, [])
