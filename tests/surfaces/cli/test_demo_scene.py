@@ -24,6 +24,7 @@ from countermark.record.scoreboard import Moment
 from countermark.surfaces.cli.demo import diagram, place, scene
 from countermark.surfaces.cli.demo.agent import asked, heard
 from countermark.surfaces.cli.demo.transcript import WIDEST
+from countermark.surfaces.cli.program import run
 from countermark.testkit.witness import effects
 
 from .conftest import PROGRAM, SOURCES, program
@@ -170,11 +171,8 @@ def test_without_a_terminal_it_ends_by_itself_and_names_the_command_that_serves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # The way of the end alone: nothing is played, so no moment held, and the exit status says so.
-    from countermark.surfaces.cli.demo import command  # noqa: PLC0415 - its parts are replaced here
-    from countermark.surfaces.cli.program import run  # noqa: PLC0415 - likewise
-
-    monkeypatch.setattr(command.diagram, "begin", lambda _: None)
-    monkeypatch.setattr(command.scene, "play", lambda *_: iter(()))
+    monkeypatch.setattr(diagram, "begin", lambda _: None)
+    monkeypatch.setattr(scene, "play", lambda *_: iter(()))
     assert run(["demo", "scene", "--into", str(tmp_path / "into")]) == 1
     out, err = capsys.readouterr()
     assert "0 of 4 held" in out

@@ -36,7 +36,7 @@ class Page:
         """Load a scene."""
         return self._ask("GET", name)
 
-    def save(self, name: str, scene: Mapping[str, Any], revision: int, request_id: str) -> Mapping[str, Any]:
+    def put(self, name: str, scene: Mapping[str, Any], revision: int, request_id: str) -> Mapping[str, Any]:
         """Save a whole scene over the revision it was loaded at."""
         body = {"scene": scene, "expected_revision": revision, "request_id": request_id}
         return self._ask("PUT", name, json.dumps(body))

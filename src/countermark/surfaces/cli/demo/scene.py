@@ -66,7 +66,7 @@ def a_person_edits(on: Cast) -> Row:
     before = digest_of(file)
     with Page(on.shell) as page:
         found = page.read(SCENE)
-        page.save(SCENE, _in_yellow(found["scene"]), found["revision"], "person-yellow")
+        page.put(SCENE, _in_yellow(found["scene"]), found["revision"], "person-yellow")
     theirs = digest_of(file)
     transcript.fact(
         f"through the page's HTTP door the person has given Review a yellow ground; the SHA-256 of {FILE} was "
