@@ -94,6 +94,7 @@ def test_a_person_and_an_agent_draw_in_one_scene_and_both_are_kept(served: Serve
     assert health["editor"]["elementCount"] == 3
 
 
+@pytest.mark.promise("scene.page.conflict")
 @pytest.mark.parametrize(
     ("answer", "kept"),
     [("Reload from disk", lambda live: "by-agent" in live), ("Overwrite anyway", lambda live: "by-agent" not in live)],
@@ -123,6 +124,7 @@ def test_an_agent_that_writes_under_a_drag_meets_a_question(
     assert (place["a"] == 0) is ("by-agent" in served.live("plan"))
 
 
+@pytest.mark.promise("scene.arrow.attached")
 def test_dragging_a_box_drags_its_arrow_and_changes_no_byte_of_the_rest(served: Served, person: Person) -> None:
     arrow = element("arrow", 120, 40, type="arrow", width=180, height=0, points=[[0, 0], [180, 0]])
     arrow.update(startArrowhead=None, endArrowhead="arrow", elbowed=False, lastCommittedPoint=None)
@@ -159,6 +161,7 @@ def test_dragging_a_box_drags_its_arrow_and_changes_no_byte_of_the_rest(served: 
     assert '"opacity": 12.0' in after[4]
 
 
+@pytest.mark.promise("scene.store.bytes")
 def test_every_shared_scene_takes_a_shape_and_keeps_its_other_bytes(
     served: Served, person: Person, shared_data: Path, subtests: pytest.Subtests
 ) -> None:
