@@ -59,6 +59,7 @@ def test_what_the_loader_drops_goes_back_where_it_stood(fake: FakeServer, person
     assert sent["appState"] == {"viewBackgroundColor": "#ffffff", "gridStep": 7}
 
 
+@pytest.mark.promise("scene.page.viewport")
 def test_an_agents_write_appears_and_the_persons_view_stays(fake: FakeServer, person: Person, page: Page) -> None:
     fake.write("plan", scene(element("a", 0, 0), element("b", 400, 0)))
     person.opens("plan")
@@ -113,6 +114,7 @@ def test_an_agents_write_waits_for_the_end_of_a_gesture(fake: FakeServer, person
     assert fake.puts == []
 
 
+@pytest.mark.promise("scene.page.conflict")
 def test_a_drag_under_which_the_agent_wrote_ends_in_a_conflict_and_not_in_a_loss(
     fake: FakeServer, person: Person, page: Page
 ) -> None:
@@ -151,6 +153,7 @@ def conflict(fake: FakeServer, person: Person, page: Page, watch: Watch) -> Call
     return make
 
 
+@pytest.mark.promise("scene.page.conflict")
 def test_escape_and_waiting_overwrite_nothing(
     fake: FakeServer, person: Person, page: Page, conflict: Callable[[], None]
 ) -> None:
