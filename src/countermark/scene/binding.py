@@ -13,7 +13,8 @@ from typing import Any, Final, NamedTuple
 
 from countermark.scene import elbow
 from countermark.scene.curve import path
-from countermark.scene.element import Element, plain, set_points
+from countermark.scene.document import Element
+from countermark.scene.line import plain, set_points
 from countermark.scene.outline import Point, box, crossing
 from countermark.scene.vocabulary import BINDABLE
 

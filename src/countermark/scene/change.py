@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from countermark.scene.document import Element
 from countermark.scene.draft import Draft
-from countermark.scene.element import Element, Label, label_element
+from countermark.scene.element import Label, label_element
 from countermark.scene.env import Env
 from countermark.scene.relation import join
 

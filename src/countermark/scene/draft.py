@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from countermark.scene import order
-from countermark.scene.document import Scene
-from countermark.scene.element import Element
+from countermark.scene.document import Element, Scene
 from countermark.scene.env import Env
 
 

@@ -10,24 +10,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from countermark.scene.document import Element
 from countermark.scene.env import Env
 from countermark.scene.field import MISSING, Fields
-from countermark.scene.outline import Point
+from countermark.scene.line import line_points, set_points
 from countermark.scene.vocabulary import (
     ARROWHEADS,
     CREATABLE,
     FARTHEST,
     FILL_STYLES,
     FONT_FAMILIES,
-    LONGEST_LINE,
     READABLE,
     SHAPES,
     STROKE_STYLES,
     TEXT_ALIGNS,
     VERTICAL_ALIGNS,
 )
-
-Element = dict[str, Any]
 
 STYLE: Final = ("strokeColor", "backgroundColor", "fillStyle", "strokeWidth", "strokeStyle", "roughness", "opacity")
 COMMON: Final = ("x", "y", "angle", *STYLE, "groupIds", "frameId", "roundness", "link", "locked", "customData")
@@ -171,41 +169,6 @@ def style(fields: Fields) -> dict[str, Any]:
 def normal(text: str) -> str:
     """Return text as the editor keeps it: line feeds, and eight spaces for a tab."""
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " " * 8)
-
-
-def extent(points: list[Point]) -> tuple[float, float]:
-    """Return width and height of points."""
-    xs, ys = [x for x, _ in points], [y for _, y in points]
-    return plain(max(xs) - min(xs)), plain(max(ys) - min(ys))
-
-
-def plain(value: float) -> float:
-    """Return a number as JavaScript would keep it: whole where it is whole, never a negative zero."""
-    whole = int(value)
-    return whole if whole == value else value
-
-
-def set_points(element: Element, points: list[Point]) -> None:
-    """Give a line absolute points: the first becomes its place, the rest is relative to it."""
-    x, y = points[0]
-    element["x"], element["y"] = plain(x), plain(y)
-    local: list[Point] = [(plain(px - x), plain(py - y)) for px, py in points]
-    element["width"], element["height"] = extent(local)
-    element["points"] = [list(point) for point in local]
-
-
-def line_points(fields: Fields) -> list[Point] | None:
-    """Return the points that a line is given, by points or by width and height; None when by neither."""
-    if fields.has("points"):
-        for name in ("width", "height"):
-            if fields.has(name):
-                fields.wrong(name, "is given beside points", "Give points, or width and height.")
-        return fields.points("points", widest=LONGEST_LINE)
-    if not fields.has("width") and not fields.has("height"):
-        return None
-    width = fields.number("width", 0, least=-LONGEST_LINE, most=LONGEST_LINE)
-    height = fields.number("height", 0, least=-LONGEST_LINE, most=LONGEST_LINE)
-    return [(0, 0), (width, height)]
 
 
 def _base(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from countermark.scene.change import Change
 from countermark.scene.codes import refuse
-from countermark.scene.element import plain
+from countermark.scene.line import plain
 from countermark.scene.relation import Relations, is_sound, label_of
 from countermark.scene.vocabulary import FRAMES
 

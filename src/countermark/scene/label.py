@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from countermark.scene.curve import middle
-from countermark.scene.element import Element, plain
+from countermark.scene.document import Element
 from countermark.scene.env import Env
+from countermark.scene.line import plain
 from countermark.scene.outline import Box, box
 
 PADDING: Final = 5

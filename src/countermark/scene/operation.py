@@ -14,9 +14,9 @@ from countermark.scene import attachment
 from countermark.scene.binding import END, START
 from countermark.scene.change import Change, Wish
 from countermark.scene.codes import refuse
-from countermark.scene.document import APP_STATE, Scene, empty, require_within
+from countermark.scene.document import APP_STATE, Element, Scene, empty, require_within
 from countermark.scene.draft import Draft
-from countermark.scene.element import Element, Made, make
+from countermark.scene.element import Made, make
 from countermark.scene.env import Env
 from countermark.scene.field import Fields, is_number
 from countermark.scene.jsontext import same, uncollected

@@ -6,22 +6,21 @@ from typing import Any, Final
 
 from countermark.scene.binding import END, START
 from countermark.scene.change import Change, Wish
+from countermark.scene.document import Element
 from countermark.scene.element import (
     COMMON,
     FONT,
     SET_BY_STORE,
-    Element,
     Label,
     font,
     label,
-    line_points,
     normal,
-    set_points,
     side,
     style,
 )
 from countermark.scene.field import Fields
 from countermark.scene.label import measure
+from countermark.scene.line import line_points, set_points
 from countermark.scene.relation import label_of, part, require_sound
 from countermark.scene.relation import relations as found_relations
 from countermark.scene.vocabulary import ARROWHEADS, FARTHEST, FRAMES, LINEAR, READABLE, SHAPES

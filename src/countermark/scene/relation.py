@@ -12,8 +12,8 @@ from typing import Any
 
 from countermark.scene.binding import END, START, target_of
 from countermark.scene.codes import refuse
+from countermark.scene.document import Element
 from countermark.scene.draft import Draft
-from countermark.scene.element import Element
 from countermark.scene.vocabulary import CONTAINERS, FRAMES
 
 Entry = dict[str, Any]

@@ -12,8 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from countermark.scene import order
 from countermark.scene.binding import END, START, can_hold, target_of
-from countermark.scene.document import Scene
-from countermark.scene.element import Element
+from countermark.scene.document import Element, Scene
 from countermark.scene.env import Env
 from countermark.scene.relation import bound
 from countermark.scene.vocabulary import CONTAINERS, FRAMES

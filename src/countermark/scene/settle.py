@@ -12,8 +12,8 @@ from countermark.scene import frame
 from countermark.scene.binding import END, START, attach, can_hold, fresh, target_of
 from countermark.scene.change import Change, Wish
 from countermark.scene.codes import refuse
-from countermark.scene.element import plain
 from countermark.scene.label import fit, place
+from countermark.scene.line import plain
 from countermark.scene.relation import Relations, is_sound, join, label_of, part, relations, require_sound
 from countermark.scene.vocabulary import CONTAINERS, FRAMES
 
