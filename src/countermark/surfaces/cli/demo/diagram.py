@@ -18,7 +18,7 @@ FIRST: Final[list[dict[str, Any]]] = [
     {"type": "text", "x": 0, "y": 0, "text": "How a change gets in", "fontSize": 28},
     {"type": "ellipse", "id": "idea", "x": 0, "y": 80, "width": 140, "height": 90, "label": "Idea"},
     {"type": "rectangle", "id": "draft", "x": 260, "y": 80, "width": 160, "height": 90, "label": "Draft"},
-    {"type": "diamond", "id": "review", "x": 540, "y": 60, "width": 180, "height": 130, "label": "Review"},
+    {"type": "diamond", "id": "review", "x": 600, "y": 60, "width": 180, "height": 130, "label": "Review"},
 ]
 ARROWS: Final[list[dict[str, Any]]] = [
     {
@@ -36,7 +36,7 @@ ARROWS: Final[list[dict[str, Any]]] = [
     }
     for id_, x, length, start, end, label in (
         ("to-draft", 140, 120, "idea", "draft", ""),
-        ("to-review", 420, 120, "draft", "review", "ready"),
+        ("to-review", 420, 180, "draft", "review", "ready"),
     )
 ]
 

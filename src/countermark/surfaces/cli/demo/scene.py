@@ -200,7 +200,7 @@ def _recorded(home: Path) -> int:
 
 
 def _wish(revision: int, request: str) -> dict[str, Any]:
-    note = {"type": "text", "x": 570, "y": 210, "text": NOTE}
+    note = {"type": "text", "x": 615, "y": 210, "text": NOTE}
     operations = [{"op": "add", "element": note}]
     return {"name": SCENE, "expected_revision": revision, "request_id": request, "operations": operations}
 
