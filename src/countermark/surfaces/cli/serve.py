@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from countermark.kernel import config
+from countermark.kernel.canon import sha256_hex
+from countermark.kernel.errors import CountermarkError
 from countermark.kernel.workspace import HOME, Workspace
 from countermark.surfaces.cli import opening
 from countermark.surfaces.cli.call import Answer, Call, command, envelope
@@ -19,11 +22,15 @@ from countermark.surfaces.cli.terminal import one_line, pairs
 if TYPE_CHECKING:
     from countermark.surfaces.web.server import Serving
 
+_FIRST_PORT: Final = 20_000
+_PORTS: Final = 12_000
+"""Below what systems hand out by themselves (from 32768 on Linux, from 49152 on macOS)."""
+
 
 @command(example="serve drawings")
 @click.argument("folder", metavar="DIR", default=".")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port; left out: a free one.")
-def serve(call: Call, folder: str, port: int) -> Answer | None:
+@click.option("--port", type=click.IntRange(0, 65535), help="The port; left out: the folder's own, or a free one.")
+def serve(call: Call, folder: str, port: int | None) -> Answer | None:
     """Open a folder of scenes in the browser, with the real editor.
 
     No `init` is needed. The server answers on this machine only, until Ctrl-C; the address works once.
@@ -43,7 +50,15 @@ def serve(call: Call, folder: str, port: int) -> Answer | None:
             log = defect(workspace.path, "serve", error)
             sys.stderr.write(f"Countermark is at fault ({type(error).__name__}); its trace is in {log}.\n")
 
-        serving = Serving(desk, desk.folder, now=_now, report=report, announce=_announce, port=port)
+        def bound(number: int) -> Serving:
+            return Serving(desk, desk.folder, now=_now, report=report, announce=_announce, port=number)
+
+        try:
+            serving = bound(_own_port(workspace) if port is None else port)
+        except CountermarkError as error:
+            if port is not None or error.code != "resource_busy":
+                raise
+            serving = bound(0)
         desk.settle()
         try:
             serving.run(lambda: _tell(call, serving, workspace, made=made))
@@ -52,6 +67,11 @@ def serve(call: Call, folder: str, port: int) -> Answer | None:
     if not call.json:
         sys.stdout.write("Stopped; nothing of it runs any more.\n")
     return None
+
+
+def _own_port(workspace: Workspace) -> int:
+    """Return the port that a folder has by itself: a browser keeps what it was not yet rid of under its address."""
+    return _FIRST_PORT + int(sha256_hex(workspace.id.encode())[:8], 16) % _PORTS
 
 
 def _made(path: Path) -> Workspace:
@@ -75,7 +95,7 @@ def _tell(call: Call, serving: Serving, workspace: Workspace, *, made: bool) -> 
             f"Scenes of {where}, on this machine only, until Ctrl-C.",
             *pairs(
                 ("open", serving.start),
-                ("agent", "countermark mcp --tools scene"),
+                ("agent", f"countermark mcp --tools scene --workspace {shlex.quote(where)}"),
                 ("page", "" if serving.editor else "not built: `make editor` builds it; tools and commands work"),
             ),
         ]
