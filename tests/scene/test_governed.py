@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -157,6 +159,25 @@ def test_trouble_of_the_ledger_stops_an_agent_before_anything_is_written(
     assert (error.code, error.status, error.details["reason"]) == ("scene_busy", 423, "ledger")
     hear()
     assert agent(space).store.read("plan").revision == 1
+
+
+def test_a_ledger_that_another_process_holds_stops_an_agent_before_anything_is_written(
+    space: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent(space).create("plan", drawn("a"))
+    monkeypatch.setattr("countermark.kernel.ledger.SECONDS", 0.05)
+    program = (
+        "import fcntl, sys; f = open(sys.argv[1]); fcntl.flock(f, fcntl.LOCK_EX); print('held', flush=True); input()"
+    )
+    argv = [sys.executable, "-c", program, str(space.path / ".countermark/locks/ledger.lock")]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        error = refused(lambda: agent(space).save("plan", adding("b"), expected_revision=1))
+        holder.communicate("\n")
+    assert (error.code, error.status, error.details["reason"]) == ("scene_busy", 423, "ledger")
+    assert agent(space).store.read("plan").revision == 1
+    assert agent(space).save("plan", adding("b"), expected_revision=1).revision == 2
 
 
 def test_a_ledger_that_somebody_holds_is_told_in_the_background(

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from countermark.kernel import journal
 from countermark.kernel.errors import CountermarkError
+from countermark.kernel.ledger import Tx
 from countermark.kernel.plan import Plan
 from countermark.scene import name as names
 from countermark.scene.adapter import NAME, RESOURCE, WRITE, SceneAdapter
@@ -55,6 +56,10 @@ class Late(NamedTuple):
 
     entered: tuple[str, ...]
     left: tuple[tuple[str, str], ...]
+
+
+def _nothing(_: Tx) -> None:
+    """Write nothing: a transaction that only shows that one can be had. It has no page to sync."""
 
 
 class Governed:
@@ -239,6 +244,8 @@ class Governed:
         resources = tuple(sorted(RESOURCE + scene for scene in scenes))
         try:
             journal.permit(self._workspace, Plan(NAME, WRITE, "write", resources), self._grant)
+            if not self._person:
+                self._workspace.ledger.apply(_nothing)  # reading goes on beside a writer that never lets go
         except CountermarkError as error:
             if not self._person:
                 raise as_scene_error(error) from error
