@@ -74,7 +74,7 @@ SCENE: Final[dict[str, Wanted | Later]] = {
 
 COMMANDS: Final[dict[str, Wanted | Later]] = {
     "init": Wanted("init:init", "Make a workspace, with its key and its default grant."),
-    "demo": Wanted("demo:demo", "Run the main job on a real logo, and the four moments."),
+    "demo": Wanted("demo:demo", "Run the main job on a real logo, or on a diagram, and the four moments."),
     "doctor": Wanted("doctor:doctor", "Check this installation and this workspace, and say what to do."),
     "task": Later(TASK, help="Look at tasks, and decide on those that wait.", example="task list"),
     "grant": Later(GRANT, help="See, make, narrow and revoke grants.", example="grant list"),

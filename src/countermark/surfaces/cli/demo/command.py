@@ -74,7 +74,7 @@ PIECES: Final = {
 @click.option("--into", metavar="DIR", type=click.Path(path_type=Path), help="A folder for it, empty or not there yet.")
 @click.option("--serve/--no-serve", default=None, help="scene: serve the page in the end; by default on a terminal.")
 def demo(call: Call, what: str, into: Path | None, *, serve: bool | None) -> Answer | None:
-    """Run the main job on a real logo, and the four moments.
+    """Run the main job on a real logo, or on a diagram, and the four moments.
 
     `demo scene` plays the moments on a diagram that a scripted agent draws. Every command is run as you would run it,
     and what it prints is shown. It works in a folder of its own, by default build/demo of the project or
