@@ -54,6 +54,14 @@ def ledger(tmp_path: Path, clock: SetClock) -> Iterator[Ledger]:
     opened.close()
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let SIGINT be an interrupt, also where the run was started in the background and it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def note(text: str) -> Callable[[Tx], int]:
     return lambda tx: tx.event("t", "note", {"text": text})
 
@@ -137,6 +145,7 @@ def test_one_refusal_never_undoes_its_neighbours_in_the_same_commit(tmp_path: Pa
     assert examine(tmp_path / "l.sqlite") == []
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_a_caller_interrupted_while_it_waits_holds_nobody_up_and_its_transition_is_not_run(ledger: Ledger) -> None:
     inside, go = threading.Event(), threading.Event()
 
@@ -167,6 +176,7 @@ def test_a_caller_interrupted_while_it_waits_holds_nobody_up_and_its_transition_
     assert [e.body["text"] for e in ledger.events()] == ["slow", "later", "later", "later"]
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_a_caller_interrupted_while_its_batch_is_written_holds_nobody_up(ledger: Ledger) -> None:
     """The batch stands still in its first item until the main thread, which waits for its own, was interrupted."""
     inside, go, writing, on = (threading.Event() for _ in range(4))
