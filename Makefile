@@ -34,6 +34,7 @@ lint:            ## style, format, types, import contracts, dependencies
 
 bench:           ## every claim beside its peer, in the same run
 	@sh scripts/setup.sh bench
+	@$(BIN)/python editor/build.py --install
 	@sh scripts/bench.sh $(ARGS)
 
 mutants:         ## break each law once, in a copy, and name the test that notices
@@ -47,4 +48,4 @@ lock:            ## compile requirements/*.in again (needs uv)
 	@sh scripts/lock.sh
 
 clean:           ## remove what the targets made
-	rm -rf .venv build dist
+	rm -rf .venv build dist editor/node_modules editor/countermark_editor/dist

@@ -27,7 +27,17 @@ from _claim import Row, scratch
 
 HERE: Final = Path(__file__).resolve().parent
 RESULTS: Final = HERE / "RESULTS.md"
-WITH_ROWS: Final = ("operation", "dbos_steps", "clients", "writers", "startup", "same_bytes", "dbos_kill")
+WITH_ROWS: Final = (
+    "operation",
+    "dbos_steps",
+    "clients",
+    "writers",
+    "startup",
+    "same_bytes",
+    "dbos_kill",
+    "text_width",
+    "scene_apply",
+)
 """Those that hand over rows, in the table's order; the others are quoted as they printed."""
 SYNCS: Final = 200
 

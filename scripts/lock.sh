@@ -19,7 +19,7 @@ compile editor --constraint requirements/run.txt requirements/run.in requirement
 compile test --constraint requirements/editor.txt requirements/run.in requirements/editor.in requirements/test.in
 compile lint --constraint requirements/test.txt requirements/run.in requirements/editor.in requirements/test.in \
     requirements/lint.in
-compile bench --constraint requirements/lint.txt requirements/run.in requirements/bench.in
+compile bench --constraint requirements/lint.txt requirements/run.in requirements/editor.in requirements/bench.in
 
 if grep -n '://' requirements/*.txt; then
     echo "lock: a lock file names a host; see the lines above" >&2

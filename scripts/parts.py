@@ -57,9 +57,7 @@ SKIA: Final = Part(
     needed=True,
     linux_only=True,
 )
-FOR_TESTS: Final = (
-    Part("git", programs=("git",), debian=("git",), elsewhere="git"),
-    Part("strace", programs=("strace",), debian=("strace",), elsewhere="strace", linux_only=True),
+BROWSER: Final = (
     Part(
         "a Chromium browser",
         programs=("chromium", "chromium-browser", "google-chrome"),
@@ -74,12 +72,17 @@ FOR_TESTS: Final = (
         elsewhere="any TrueType font",
     ),
 )
+FOR_TESTS: Final = (
+    Part("git", programs=("git",), debian=("git",), elsewhere="git"),
+    Part("strace", programs=("strace",), debian=("strace",), elsewhere="strace", linux_only=True),
+    *BROWSER,
+)
 LAYER_PARTS: Final[Mapping[str, tuple[Part, ...]]] = {
     "run": (SKIA,),
     "editor": (),
     "test": (SKIA, *FOR_TESTS),
     "lint": (),
-    "bench": (SKIA, Part("cairo", imports="cairosvg", debian=("libcairo2",), elsewhere="cairo")),
+    "bench": (SKIA, *BROWSER, Part("cairo", imports="cairosvg", debian=("libcairo2",), elsewhere="cairo")),
 }
 
 
