@@ -28,7 +28,9 @@ def begin(folder: str) -> None:
             way.save(name, adding("b"), expected_revision=1, request_id="before")
         way.create("bin", drawn("a"))
         (Path(folder) / "edited.excalidraw").write_bytes(document.dump(drawn("a", "b")))
-        (Path(folder) / "bad.excalidraw").write_text("{broken")
+        bad = Path(folder) / "bad.excalidraw"
+        bad.write_text("{broken")
+        os.utime(bad, (0, 0))  # nobody is writing it any more
 
 
 def act(folder: str, what: str, kill: int, record: str) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from countermark.scene import document
+from countermark.scene.codes import SceneError
 from countermark.scene.document import Scene
 from countermark.scene.limits import Limits
 from countermark.scene.store import Store
@@ -86,9 +88,42 @@ def test_what_stands_beside_scenes_must_not_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / KEPT).symlink_to(tmp_path / "elsewhere")
     with Store(tmp_path / "d") as store:
-        assert refused(lambda: make(store)).code in {"permission_denied", "io_error"}
+        assert refused(lambda: make(store)).code == "permission_denied"
+        assert refused(store.list).code == "permission_denied"
     assert list((tmp_path / "elsewhere").iterdir()) == []
     assert list((tmp_path / "d").glob("*.excalidraw")) == []
+
+
+def test_a_file_where_the_folder_beside_scenes_stands_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "plan.excalidraw").write_bytes(document.dump(drawn("a")))
+    (tmp_path / KEPT).write_text("x")
+    with Store(tmp_path) as store:
+        for act in (store.list, lambda: store.read("plan"), lambda: make(store, "new")):
+            assert refused(act).code == "permission_denied"
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
+@pytest.mark.parametrize("place", ["plan.meta.json", "intents/plan.1.json"])
+def test_what_is_no_file_beside_one_scene_leaves_the_others_listed(tmp_path: Path, kind: str, place: str) -> None:
+    with Store(tmp_path) as store:
+        for name in ("plan", "other"):
+            make(store, name, "a")
+    (tmp_path / "elsewhere").write_text("theirs")
+    beside = tmp_path / KEPT / place
+    beside.unlink(missing_ok=True)
+    if kind == "link":
+        beside.symlink_to(tmp_path / "elsewhere")
+    elif kind == "folder":
+        beside.mkdir()
+    else:
+        os.mkfifo(beside)
+    with Store(tmp_path) as store:
+        rows = {row.name: (row.valid, row.revision) for row in store.list()}
+        assert rows == {"plan": (True, 1), "other": (True, 1)}  # the sidecar and the intent stand for each other
+        with suppress(SceneError):
+            store.read("plan")
+        assert store.read("other").revision == 1
+    assert (tmp_path / "elsewhere").read_text() == "theirs"
 
 
 def test_a_scene_that_fits_its_record_is_listed_without_being_read(

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from countermark.kernel.canon import sha256_hex
 from countermark.kernel.kept import KeptRoot
-from countermark.scene import document, intent
+from countermark.scene import document, intent, recovery
 from countermark.scene import name as names
 from countermark.scene.store import Store
 from countermark.testkit.disk import DeafCalls, FaultyCalls, Loss, LossyCalls, PowerCut
@@ -179,17 +180,87 @@ def test_an_unfinished_merge_is_for_a_person(store: Store, tmp_path: Path) -> No
     assert ids(store.read("plan").data) == ["a"]
 
 
-def test_an_empty_file_that_is_young_is_waited_for_and_an_old_one_is_damage(
-    store: Store, tmp_path: Path, clock: StoppedClock
+@pytest.mark.parametrize("share", [0, 0.5, 0.99])
+def test_damaged_bytes_that_are_young_are_waited_for_and_old_ones_are_damage(
+    store: Store, tmp_path: Path, clock: StoppedClock, share: float
 ) -> None:
     make(store, "plan", "a")
     add(store, 1, "b")
-    file = put(tmp_path, b"")
+    whole = document.dump(drawn("by another program"))
+    file = put(tmp_path, whole[: int(share * len(whole))])
     os.utime(file, ns=(0, (clock.now - 1999) * 1_000_000))
     error = refused(lambda: store.read("plan"))
     assert (error.code, error.details["reason"]) == ("scene_busy", "still-changing")
     clock.now += 1
     assert store.read("plan").restored_from == 1
+
+
+def test_a_file_that_is_read_half_written_is_whole_when_its_writer_is_done(tmp_path: Path) -> None:
+    theirs = document.dump(drawn(*(f"theirs{number}" for number in range(40))))
+    with Store(tmp_path) as store:
+        make(store, "plan", "a")
+        add(store, 1, "b")
+        with (tmp_path / "plan.excalidraw").open("wb") as writer:
+            writer.write(theirs[:500])
+            writer.flush()
+            for act in (
+                lambda: store.read("plan"),
+                lambda: add(store, 2, "c"),
+                lambda: store.restore("plan", 1),
+                lambda: store.trash("plan", expected_revision=2, actor="ui"),
+            ):
+                assert refused(act).code == "scene_busy"
+            writer.write(theirs[500:])
+        assert list((tmp_path / KEPT / "quarantine").iterdir()) == []
+        assert store.read("plan").data == theirs
+
+
+def test_bytes_that_change_between_two_looks_are_being_written_however_old_they_seem(
+    store: Store, tmp_path: Path
+) -> None:
+    make(store, "plan", "a")
+    add(store, 1, "b")
+    file = put(tmp_path, "{broken")
+    seen = recovery.look(store.shelf, "plan")
+    file.write_text("{brokem")  # as long as before
+    os.utime(file, ns=(0, seen.print[2] + 1))
+    error = refused(lambda: recovery.refuse_damaged(store.shelf, "plan", seen))
+    assert (error.code, error.details["reason"]) == ("scene_busy", "still-changing")
+
+
+def test_damaged_bytes_dated_ahead_of_the_clock_are_for_a_person(
+    store: Store, tmp_path: Path, clock: StoppedClock
+) -> None:
+    make(store, "plan", "a")
+    add(store, 1, "b")
+    file = put(tmp_path, "{broken")
+    os.utime(file, ns=(0, (clock.now + 1000) * 1_000_000))
+    assert refused(lambda: store.read("plan")).code == "scene_busy"
+    os.utime(file, ns=(0, (clock.now + 60_000) * 1_000_000))
+    error = refused(lambda: store.read("plan"))
+    assert (error.code, error.details["reason"]) == ("corrupt_scene", "dated-ahead")
+    assert file.read_text() == "{broken"
+    assert store.restore("plan", 1, expected_revision=error.details["currentRevision"]).revision == 3
+
+
+def test_a_damaged_scene_has_a_history_and_can_be_restored_or_put_away(store: Store, tmp_path: Path) -> None:
+    for name in ("plan", "other"):
+        make(store, name, "a")
+        add(store, 1, "b", name=name)
+        put(tmp_path, MERGE, name)
+    assert [(one.revision, one.current) for one in store.history("plan")] == [(1, False)]
+    error = refused(lambda: store.read("plan"))
+    now = error.details["currentRevision"]
+    assert now == {row.name: row.revision for row in store.list()}["plan"] == 2
+    stale = refused(lambda: store.restore("plan", 1, expected_revision=1))
+    assert (stale.code, stale.details["currentRevision"]) == ("revision_conflict", 2)
+    assert refused(lambda: store.trash("plan", expected_revision=1, actor="ui")).code == "revision_conflict"
+    assert store.restore("plan", 1, expected_revision=now, actor="ui", request_id="r").revision == 3
+    uid = sidecar(tmp_path, "other")["uid"]
+    done = store.trash("other", expected_revision=2, actor="ui")
+    assert (done.revision, done.uid, done.sha256) == (2, uid, sha256_hex(MERGE.encode()))
+    [entry] = store.trashed()
+    assert (tmp_path / entry["folder"] / "other.excalidraw").read_text() == MERGE
 
 
 @pytest.mark.parametrize(
@@ -225,6 +296,49 @@ def test_a_folder_that_cannot_be_written_shows_its_scenes_and_promises_no_revisi
         add(store, 0, "b")
     with Store(KeptRoot(tmp_path, calls=FaultyCalls(number=errno.EROFS, always=True))) as store:
         assert store.read("plan").revision == 1
+
+
+def cut_short(folder: Path) -> Store:
+    """Leave a rename of `plan` to `map` as a crash right after the move of its file does; return a new store."""
+    with Store(folder) as store:
+        make(store, "plan", "a")
+        add(store, 1, "b")
+        beside = {file: file.read_bytes() for file in (folder / KEPT).rglob("plan.*") if file.parent.name != "locks"}
+        store.rename("plan", "map", actor="cli")
+    for file in (folder / KEPT / "backups").iterdir():
+        file.unlink()
+    (folder / KEPT / "map.meta.json").unlink()  # its intent stands
+    for file, data in beside.items():
+        file.write_bytes(data)
+    return Store(folder)
+
+
+def test_a_new_scene_of_the_old_name_takes_nothing_from_a_rename_that_was_cut_short(tmp_path: Path) -> None:
+    with cut_short(tmp_path) as store:
+        assert make(store, "plan", "new").revision == 1
+        assert [one.revision for one in store.history("plan")] == [1]
+        assert [one.revision for one in store.history("map")] == [3, 1]
+        assert list((tmp_path / KEPT / "trash").iterdir()) == []
+
+
+def test_a_scene_that_goes_back_to_its_old_name_brings_its_past(tmp_path: Path) -> None:
+    with cut_short(tmp_path) as store:
+        store.rename("map", "plan", actor="cli")
+        assert [one.revision for one in store.history("plan")] == [4, 3, 1]
+
+
+def test_a_scene_that_moves_on_brings_what_stands_at_its_first_name(tmp_path: Path) -> None:
+    with cut_short(tmp_path) as store:
+        store.rename("map", "third", actor="cli")
+        assert [one.revision for one in store.history("third")] == [4, 3, 1]
+        assert [path for path in contents(tmp_path) if "plan" in path] == []
+
+
+def test_a_damaged_scene_is_brought_back_from_what_stands_at_its_old_name(tmp_path: Path) -> None:
+    with cut_short(tmp_path) as store:
+        os.utime(put(tmp_path, "{broken", "map"), (0, 0))
+        assert make(store, "plan", "new").revision == 1
+        assert ids(store.read("map").data) == ["a"]
 
 
 def test_a_rename_that_was_cut_short_is_finished_later(tmp_path: Path) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import json
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -311,6 +313,127 @@ def test_a_scene_in_the_trash_leaves_a_name_that_inherits_nothing(store: Store, 
     made = make(store, "plan", "c")
     assert (made.revision, [one.revision for one in store.history("plan")]) == (1, [1])
     assert not add(store, 1, "d", request_id="r").duplicate
+
+
+def links(folder: Path) -> dict[str, int]:
+    return {str(path.relative_to(folder)): path.stat().st_nlink for path in folder.rglob("*.excalidraw")}
+
+
+def test_a_renamed_scene_shares_its_bytes_with_nothing_that_is_kept(store: Store, tmp_path: Path) -> None:
+    make(store, "plan", "a")
+    before = (tmp_path / "plan.excalidraw").read_bytes()
+    store.rename("plan", "map", actor="cli")
+    (tmp_path / "map.excalidraw").write_text("written in place")
+    assert store.version("map", 1) == before
+    assert set(links(tmp_path).values()) == {1}
+    assert [row.warning for row in store.list()] == [""]
+
+
+def test_a_save_or_rename_that_fails_at_any_call_leaves_no_second_name(tmp_path: Path) -> None:
+    acts: dict[str, Callable[[Store], object]] = {
+        "save": lambda store: add(store, 1, "b"),
+        "rename": lambda store: store.rename("plan", "map", actor="cli"),
+        "restore": lambda store: store.restore("plan", 0),
+    }
+    for what, act in acts.items():
+        for at in range(1, 80):
+            folder = tmp_path / f"{what}{at}"
+            folder.mkdir()
+            (folder / "plan.excalidraw").write_bytes(document.dump(drawn("a")))
+            with Store(folder) as store:
+                add(store, 0, "b")
+            calls = FaultyCalls(number=errno.EIO, at=at)
+            with Store(KeptRoot(folder, calls=calls)) as store, suppress(CountermarkError):
+                act(store)
+            if len(calls.made) < at:
+                break
+            if calls.made[at - 1] != "unlink":  # what could not be taken away
+                assert set(links(folder).values()) == {1}, f"{what} {at}: {calls.made[at - 1]}"
+        else:
+            pytest.fail("the act never came to its end")
+
+
+def test_what_a_crash_left_kept_twice_is_parted_by_the_next_read(store: Store, tmp_path: Path) -> None:
+    make(store, "plan", "a")
+    (tmp_path / KEPT / "backups" / "plan.1.excalidraw").hardlink_to(tmp_path / "plan.excalidraw")
+    assert store.read("plan").revision == 1
+    assert links(tmp_path) == {"plan.excalidraw": 1}
+
+
+def test_a_trash_that_is_asked_again_takes_no_new_scene_of_the_name(store: Store, tmp_path: Path) -> None:
+    make(store, "plan", "a")
+    store.trash("plan", actor="ui", request_id="bin")
+    make(store, "plan", "new")
+    assert store.trash("plan", actor="ui", request_id="bin").duplicate
+    assert ids((tmp_path / "plan.excalidraw").read_bytes()) == ["new"]
+    assert not store.trash("plan", actor="ui", request_id="other").duplicate
+
+
+def test_a_trash_that_fails_at_any_call_never_loses_the_scene(tmp_path: Path) -> None:
+    for always in (False, True):
+        for at in range(1, 80):
+            folder = tmp_path / f"{at}{always}"
+            start(folder)
+            before = (folder / "plan.excalidraw").read_bytes()
+            calls = FaultyCalls(number=errno.EIO, at=at, always=always)
+            with Store(KeptRoot(folder, calls=calls)) as store, suppress(CountermarkError):
+                store.trash("plan", actor="ui", request_id="bin")
+            there = list(folder.rglob("plan.excalidraw"))
+            assert [path.read_bytes() for path in there] == [before], f"{at}: {calls.made[at - 1 :]}"
+            if len(calls.made) < at:
+                break
+        else:
+            pytest.fail("the act never came to its end")
+
+
+class NoWayBack(FaultyCalls):
+    """A disk on which the move of a scene is done, its sync fails, and so does its undo; all else is well."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._moved = False
+
+    def rename_new(self, folder: int, name: str, new_folder: int, new_name: str) -> None:
+        if self._moved:
+            raise OSError(errno.EIO, "no way back")
+        super().rename_new(folder, name, new_folder, new_name)
+        self._moved = name == "plan.excalidraw"
+
+    def fsync(self, fd: int) -> None:
+        if self._moved:
+            raise OSError(errno.EIO, "no sync")
+        super().fsync(fd)
+
+
+def test_a_move_into_the_trash_that_cannot_be_undone_keeps_the_scene_there(tmp_path: Path) -> None:
+    start(tmp_path / "d")
+    before = (tmp_path / "d" / "plan.excalidraw").read_bytes()
+    with Store(KeptRoot(tmp_path / "d", calls=NoWayBack())) as store:
+        assert refused(lambda: store.trash("plan", actor="ui", request_id="bin")).code == "io_error"
+    with Store(tmp_path / "d") as store:
+        [entry] = store.trashed()
+        assert (tmp_path / "d" / entry["folder"] / "plan.excalidraw").read_bytes() == before
+        assert store.trash("plan", actor="ui", request_id="bin").duplicate
+
+
+def test_a_rename_that_cannot_be_undone_stands_with_its_past(tmp_path: Path) -> None:
+    start(tmp_path / "d")
+    with Store(KeptRoot(tmp_path / "d", calls=NoWayBack())) as store:
+        uid = store.read("plan").uid
+        assert refused(lambda: store.rename("plan", "map", actor="ui", request_id="move")).code == "io_error"
+    with Store(tmp_path / "d") as store:
+        assert store.rename("plan", "map", actor="ui", request_id="move").duplicate
+        assert (store.read("map").uid, [one.revision for one in store.history("map")]) == (uid, [2, 1])
+
+
+def test_a_restore_that_is_asked_again_is_answered_when_its_revision_is_kept_no_more(tmp_path: Path) -> None:
+    with Store(tmp_path, retention=Retention(count=1, size=1 << 30, always=1, every=3)) as store:
+        make(store, "plan", "a")
+        add(store, 1, "b")
+        done = store.restore("plan", 1, request_id="r")
+        assert refused(lambda: store.version("plan", 1)).code == "not_found"
+        again = store.restore("plan", 1, request_id="r")
+        assert (again.duplicate, again.revision) == (True, done.revision)
 
 
 def test_what_somebody_deleted_by_hand_is_not_inherited_either(store: Store, tmp_path: Path) -> None:

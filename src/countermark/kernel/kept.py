@@ -112,6 +112,11 @@ class KeptRoot(Root):
         with Doing("removing", name), self._parent(name) as (folder, leaf), suppress(FileNotFoundError):
             self._do(self.calls.unlink, folder, leaf)
 
+    def release_dir(self, name: str) -> None:
+        """Take an empty folder away; raise `output_exists` when it holds anything. No sync."""
+        with Doing("removing", name), self._parent(name) as (folder, leaf):
+            self._do(self.calls.rmdir, folder, leaf)
+
     def put_passing(self, name: str, data: bytes) -> None:
         """Put content in place of old in one step, without any sync: for what can be rebuilt after a power loss."""
         with Doing("writing", name), self._parent(name) as (folder, leaf):

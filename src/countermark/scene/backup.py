@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -78,6 +79,20 @@ def keep(root: KeptRoot, name: str, revision: int, sha256: str) -> None:
         else:
             root.remove(file)
         root.keep(names.scene_file(name), file)
+
+
+def copy(root: KeptRoot, name: str, revision: int) -> bool:
+    """Keep a copy of the bytes that go on standing under a scene's name, durable; say whether there was none yet."""
+    fd = root.open_regular(names.scene_file(name))
+    try:
+        root.copy_in(names.backup_file(name, revision), fd, os.fstat(fd).st_size)
+    except CountermarkError as error:
+        if error.code != "output_exists":
+            raise
+        return False
+    finally:
+        os.close(fd)
+    return True
 
 
 def prune(root: KeptRoot, name: str, retention: Retention) -> list[int]:

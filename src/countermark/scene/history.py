@@ -13,15 +13,20 @@ from countermark.scene.shelf import Shelf
 from countermark.scene.sidecar import Step, instant
 
 
-def versions(shelf: Shelf, name: str, now: Read) -> list[Version]:
-    """Return the revisions of a scene, the newest first; when and by whom where the record still says so."""
+def versions(shelf: Shelf, name: str, now: Read | None) -> list[Version]:
+    """Return the revisions of a scene, the newest first; when and by whom where the record still says so.
+
+    None is current where the bytes that stand there are damaged: `now` is then None.
+    """
     known: dict[int, Step] = {}
     for record in [*intent.read(shelf.root, name), shelf.sidecar(name)]:
         if record is not None:
             known |= {step.revision: step for step in record.lineage}
-    found = [Version(now.revision, now.sha256, now.byte_length, now.updated_at, now.updated_by, current=True)]
+    found: list[Version] = []
+    if now is not None:
+        found = [Version(now.revision, now.sha256, now.byte_length, now.updated_at, now.updated_by, current=True)]
     for revision in reversed(backup.revisions(shelf.root, name)):
-        if revision == now.revision:  # kept by a save that never came to its end
+        if now is not None and revision == now.revision:  # kept by a save that never came to its end
             continue
         file = names.backup_file(name, revision)
         with suppress(CountermarkError):  # taken away since the folder was read

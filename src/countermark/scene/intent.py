@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Final
 
 from countermark.kernel.canon import sha256_hex
-from countermark.kernel.errors import CountermarkError
 from countermark.kernel.kept import KeptRoot
 from countermark.scene import name as names
 from countermark.scene import sidecar
@@ -58,12 +57,7 @@ def forget(root: KeptRoot, name: str) -> None:
 
 
 def _told(root: KeptRoot, name: str, slot: int) -> bytes:
-    try:
-        data = root.read(names.intent_file(name, slot), cap=_CAP)
-    except CountermarkError as error:
-        if error.code in {"not_found", "input_too_large"}:
-            return b""
-        raise
+    data = sidecar.read_beside(root, names.intent_file(name, slot), _CAP) or b""
     check, _, told = data.partition(b" ")
     # One that was torn by a crash speaks of what never happened: it is synced before the rename.
     return told if sha256_hex(told).encode() == check else b""

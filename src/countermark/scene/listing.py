@@ -28,7 +28,11 @@ class Listing:
     _beside: dict[str, tuple[tuple[int, ...], Record | None]] = field(default_factory=dict)
 
     def rows(self) -> list[Summary]:
-        """Return one row a file, sorted by name; what cannot be opened is a row with its reason (seed 3 §4.1)."""
+        """Return one row a file, sorted by name; what cannot be opened is a row with its reason (seed 3 §4.1).
+
+        Raises `permission_denied` when what stands beside the scenes is no folder.
+        """
+        self.shelf.require_kept()
         with os.scandir(self.shelf.root.fd) as found:
             shown = [one for one in found if one.name.endswith(names.SUFFIX) and not one.name.startswith(".")]
         entries = sorted(shown, key=lambda one: one.name)
@@ -100,10 +104,12 @@ class Listing:
             data = self.shelf.root.read(names.scene_file(name), cap=self.shelf.limits.max_scene_bytes)
             sha256 = sha256_hex(data)
             scene = document.load(data, self.shelf.limits)
+            match, _ = recovery.recorded(self.shelf, name, sha256)
         except CountermarkError as error:
             reason = "unreadable" if error.code == "io_failed" else error.details.get("reason") or error.code
+            with suppress(CountermarkError):  # what a person names to restore it, or to put it away
+                row = replace(row, revision=recovery.last_revision(self.shelf, name))
             return replace(row, reason="too-large" if reason in ("too_large", "input_too_large") else str(reason))
-        match, _ = recovery.recorded(self.shelf, name, sha256)
         if match is not None:
             return _of_record(match)
         return replace(

@@ -7,7 +7,8 @@
 | damaged bytes, a valid backup | the bytes go to quarantine, the newest valid backup comes back as a new revision |
 | damaged bytes, no valid backup | `corrupt_scene`, nothing touched |
 | an unfinished merge (conflict markers) | `corrupt_scene`, a person decides |
-| an empty file that is still changing | `scene_busy`: its writer has not finished |
+| damaged bytes that are young, or changing | `scene_busy`: their writer has not finished |
+| damaged bytes dated ahead of the clock | `corrupt_scene`, a person decides: how old they are cannot be told |
 | JSON that is no scene, or beyond the limits | its own code, nothing touched: somebody meant it so |
 """
 
@@ -29,7 +30,7 @@ from countermark.scene.sidecar import Record, Request
 from countermark.scene.token import Turn
 
 CHANGING_MS: Final = 2000
-"""How young an empty file has to be to count as still being written."""
+"""How young damaged bytes have to be to count as still being written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +102,16 @@ def settle(shelf: Shelf, turn: Turn, name: str, *, adopting: bool) -> State:
         scene = shelf.load(seen.data, seen.sha256)
         if not beside or not match.uid:
             match = shelf.put_sidecar(replace(match, uid=match.uid or shelf.ids.new("s")))
+        disentangle(shelf, name, match.revision)
         return State(seen, scene, match, known=True)
     try:
         scene = shelf.load(seen.data, seen.sha256)
     except SceneError as error:
         if not error.details.get("damaged"):
-            raise
+            details = {**error.details, "currentRevision": last_revision(shelf, name)}
+            raise refuse(error.code, error.sentence, next_action=error.next_action, details=details) from error
         return _restored(shelf, turn, name, seen)
-    base, floor = _past(shelf, name)
+    base, floor = past(shelf, name)
     known = shelf.sidecar(name) is not None
     record = _next(shelf, name, base, seen.sha256, scene, 0 if floor is None else floor + 1)
     if floor is None and adopting:
@@ -146,15 +149,28 @@ def refuse_damaged(shelf: Shelf, name: str, seen: Seen) -> None:
     """Raise when damaged bytes are for a person, or their writer, to finish, and not for us to replace."""
     if conflict_marked(seen.data):
         raise _corrupt(
-            name, "conflict-markers", "holds an unfinished merge", "Finish the merge, or restore an earlier revision."
+            shelf,
+            name,
+            "conflict-markers",
+            "holds an unfinished merge",
+            "Finish the merge, or restore an earlier revision.",
         )
-    young = not seen.data and 0 <= shelf.clock.now_ms() - seen.print[2] // 1_000_000 < CHANGING_MS
-    if young or fingerprint(shelf.root.stat(names.scene_file(name)))[1] != seen.print[1]:
+    age = shelf.clock.now_ms() - seen.print[2] // 1_000_000
+    # Most programs write in place: what is half there now is whole in a moment, and an old revision would hide it.
+    if abs(age) < CHANGING_MS or fingerprint(shelf.root.stat(names.scene_file(name))) != seen.print:
         raise refuse(
             "scene_busy",
             f"{name} is being written by another program.",
             next_action="Wait a moment, then repeat the call.",
             details={"reason": "still-changing"},
+        )
+    if age < 0:
+        raise _corrupt(
+            shelf,
+            name,
+            "dated-ahead",
+            "cannot be read, and its time lies ahead of this machine's clock",
+            "Set the clock or the file's time, or restore an earlier revision.",
         )
 
 
@@ -178,8 +194,8 @@ def put_in(shelf: Shelf, turn: Turn, seen: Seen | None, record: Record, data: by
         if seen is not None:
             require_unchanged(shelf, record.name, seen, record)
 
-    text = intent.write(root, record)
     try:
+        text = intent.write(root, record)
         if kept is None:
             turn.verify()
             root.create(file, data)
@@ -188,6 +204,7 @@ def put_in(shelf: Shelf, turn: Turn, seen: Seen | None, record: Record, data: by
     except BaseException:
         with suppress(CountermarkError):
             intent.withdraw(root, record)
+        _part(shelf, record.name, kept)
         raise
     try:
         _read_back(shelf, record, data)
@@ -199,6 +216,7 @@ def put_in(shelf: Shelf, turn: Turn, seen: Seen | None, record: Record, data: by
             root.put_back(kept, file)
         with suppress(CountermarkError):
             intent.withdraw(root, record)
+        _part(shelf, record.name, kept)
         if isinstance(error, CountermarkError):
             raise refuse(
                 "io_error",
@@ -209,10 +227,35 @@ def put_in(shelf: Shelf, turn: Turn, seen: Seen | None, record: Record, data: by
         raise
 
 
+def entangled(shelf: Shelf, name: str, revision: int) -> bool:
+    """Say whether a scene's file is also kept as its own revision, as a save that was cut short leaves it."""
+    return _same(shelf, name, names.backup_file(name, revision))
+
+
+def disentangle(shelf: Shelf, name: str, revision: int) -> None:
+    """Take that second name away: a program that writes in place would change what is kept; the caller has the turn."""
+    _part(shelf, name, names.backup_file(name, revision))
+
+
+def _same(shelf: Shelf, name: str, kept: str) -> bool:
+    here = shelf.root.stat(names.scene_file(name))
+    if here.st_nlink == 1:
+        return False
+    with suppress(CountermarkError):
+        return shelf.root.stat(kept).st_ino == here.st_ino
+    return False
+
+
+def _part(shelf: Shelf, name: str, kept: str | None) -> None:
+    with suppress(CountermarkError):
+        if kept is not None and _same(shelf, name, kept):
+            shelf.root.release(kept)
+
+
 def damaged(shelf: Shelf, name: str) -> State:
     """Return the state of a scene whose bytes are none: what may only be put away before something takes its place."""
     seen = look(shelf, name)
-    base, floor = _past(shelf, name)
+    base, floor = past(shelf, name)
     record = _next(shelf, name, base, seen.sha256, document.empty(), floor or 0)
     return State(seen, document.empty(), record, base is not None, damaged=True)
 
@@ -279,13 +322,14 @@ def _restored(shelf: Shelf, turn: Turn, name: str, seen: Seen) -> State:
     found = backup.newest_valid(shelf.root, name, shelf.limits)
     if found is None:
         raise _corrupt(
+            shelf,
             name,
             "no-valid-backup",
             "cannot be read, and no earlier revision of it can either",
             f"Put a valid file in its place; the damaged bytes stand in {names.scene_file(name)}.",
         )
     revision, scene = found
-    base, floor = _past(shelf, name)
+    base, floor = past(shelf, name)
     kept = quarantine(shelf, name, seen)
     data = scene.source
     record = _next(shelf, name, base, sha256_hex(data), scene, (floor or 0) + 1)
@@ -300,7 +344,12 @@ def _restored(shelf: Shelf, turn: Turn, name: str, seen: Seen) -> State:
     )
 
 
-def _past(shelf: Shelf, name: str) -> tuple[Record | None, int | None]:
+def last_revision(shelf: Shelf, name: str) -> int:
+    """Return what counts as current where a scene's bytes are none: the highest revision anybody can have seen."""
+    return past(shelf, name)[1] or 0
+
+
+def past(shelf: Shelf, name: str) -> tuple[Record | None, int | None]:
     """Return the newest record that is certain, of whatever bytes, and the highest revision anybody can have seen."""
     beside, intents = shelf.sidecar(name), intent.read(shelf.root, name)
     last = -1 if beside is None else beside.revision
@@ -316,5 +365,6 @@ def _next(shelf: Shelf, name: str, base: Record | None, sha256: str, scene: Scen
     return made(shelf, name, base, scene, (sha256, len(scene.source)), revision)
 
 
-def _corrupt(name: str, reason: str, what: str, next_action: str) -> SceneError:
-    return refuse("corrupt_scene", f"{name} {what}.", next_action=next_action, details={"reason": reason})
+def _corrupt(shelf: Shelf, name: str, reason: str, what: str, next_action: str) -> SceneError:
+    details = {"reason": reason, "currentRevision": last_revision(shelf, name)}
+    return refuse("corrupt_scene", f"{name} {what}.", next_action=next_action, details=details)

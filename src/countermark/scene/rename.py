@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Collection, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 
 from countermark.kernel.errors import CountermarkError
 from countermark.scene import backup, intent, recovery
 from countermark.scene import name as names
+from countermark.scene.codes import SceneError
 from countermark.scene.recovery import State
 from countermark.scene.shelf import Shelf
 from countermark.scene.sidecar import Asked, Record
@@ -31,35 +32,74 @@ def move(shelf: Shelf, turns: Mapping[str, Turn], state: State, to: str, asked: 
         moved_from=before.name,
     )
     record = record.remembering(recovery.remembered(asked.request_id, None, record), asked.mark)
-    backup.keep(root, before.name, before.revision, before.sha256)
-    intent.write(root, record)
+    kept = backup.copy(root, before.name, before.revision)
     try:
+        intent.write(root, record)
         for turn in turns.values():
             turn.verify()
         recovery.require_unchanged(shelf, before.name, state.seen, before)
         root.move_new(names.scene_file(before.name), names.scene_file(to))
     except BaseException:
         with suppress(CountermarkError):
-            intent.withdraw(root, record)
+            # A move whose undo failed stands: the intent then tells the new name what it is, and from where.
+            if root.exists(names.scene_file(before.name)):
+                intent.withdraw(root, record)
+                if kept:
+                    root.release(names.backup_file(before.name, before.revision))
         raise
     return _follow(shelf, shelf.put_sidecar(record))
 
 
-def finish(shelf: Shelf, record: Record) -> Record:
-    """Let what a crash left at the old name follow, when nobody writes there; the caller holds the new name's turn."""
-    if record.moved_from is None:
+def finish(shelf: Shelf, record: Record, held: Collection[str] = ()) -> Record:
+    """Let what a crash left at the old name follow, when nobody writes there; the caller holds the new name's turn.
+
+    `held` are the names whose turn the caller holds beside it.
+    """
+    old = record.moved_from
+    if old is None:
         return record
-    with suppress(CountermarkError), shelf.turn(record.moved_from, seconds=0):
+    with suppress(CountermarkError), nullcontext() if old in held else shelf.turn(old, seconds=0):
         return _follow(shelf, record)
     return record
 
 
+def finish_from(shelf: Shelf, old: str, held: Mapping[str, Turn]) -> None:
+    """Finish the rename that left from a name which is free now; the caller holds that name's turn, and `held`.
+
+    What stands beside it would else be taken for nobody's. Raises `scene_busy` while another writes the scene.
+    """
+    for entry in shelf.root.listing():
+        name = entry.name.removesuffix(names.SUFFIX)
+        if entry.kind != "file" or name == entry.name or names.fault(name) or _came_from(shelf, name, old) is None:
+            continue
+        with nullcontext(held[name]) if name in held else shelf.turn(name, seconds=0) as turn:
+            base = _came_from(shelf, name, old)
+            if base is None:
+                continue
+            _carry(shelf, old, base)  # first: a damaged scene is brought back from what follows
+            with suppress(SceneError):
+                record = recovery.settle(shelf, turn, name, adopting=True).record
+                if record.moved_from == old:
+                    shelf.put_sidecar(replace(record, moved_from=None))
+
+
+def _came_from(shelf: Shelf, name: str, old: str) -> Record | None:
+    base = recovery.past(shelf, name)[0]
+    return base if base is not None and base.moved_from == old else None
+
+
 def _follow(shelf: Shelf, record: Record) -> Record:
-    root, old = shelf.root, record.moved_from
-    if old is not None and not root.exists(names.scene_file(old)):
-        for revision in backup.revisions(root, old):
-            with suppress(CountermarkError):  # it followed before
-                root.move_new(names.backup_file(old, revision), names.backup_file(record.name, revision))
-        root.release(names.sidecar_file(old))
-        intent.forget(root, old)
+    if record.moved_from is not None:
+        _carry(shelf, record.moved_from, record)
     return shelf.put_sidecar(replace(record, moved_from=None))
+
+
+def _carry(shelf: Shelf, old: str, record: Record) -> None:
+    root, theirs = shelf.root, shelf.sidecar(old)
+    if root.exists(names.scene_file(old)) or (theirs is not None and theirs.uid != record.uid):
+        return  # another scene has or had that name since
+    for revision in backup.revisions(root, old):
+        with suppress(CountermarkError):  # it followed before
+            root.move_new(names.backup_file(old, revision), names.backup_file(record.name, revision))
+    root.release(names.sidecar_file(old))
+    intent.forget(root, old)

@@ -21,7 +21,7 @@ from countermark.scene.backup import Retention
 from countermark.scene.codes import refuse
 from countermark.scene.document import Scene
 from countermark.scene.limits import DEFAULT, Limits
-from countermark.scene.sidecar import Record
+from countermark.scene.sidecar import Record, read_beside
 from countermark.scene.token import Turn
 
 LOCK_SECONDS: Final = 5.0
@@ -68,10 +68,24 @@ class Shelf:
         """Make the folders that a save needs, where they are missing; they are looked for once."""
         if self._prepared and self.root.exists(names.KEPT):
             return
+        self.require_kept()
         for folder in names.FOLDERS:
             if not self.root.exists(folder):
                 self.root.make_dir(folder)
         self._prepared = True
+
+    def require_kept(self) -> None:
+        """Raise `permission_denied` when something else than a folder stands where everything beside scenes is kept."""
+        if not self.root.exists(names.KEPT):
+            return
+        found = self.root.stat(names.KEPT).st_mode
+        if not stat.S_ISDIR(found):
+            raise refuse(
+                "permission_denied",
+                f"{names.KEPT} in this folder is no folder; nothing is read or written through it.",
+                next_action=f"Move what stands at {names.KEPT} away.",
+                details={"reason": "symlink" if stat.S_ISLNK(found) else "not-a-folder"},
+            )
 
     @contextmanager
     def turn(self, name: str, *, seconds: float | None = None) -> Iterator[Turn]:
@@ -115,12 +129,9 @@ class Shelf:
 
     def sidecar(self, name: str) -> Record | None:
         """Return what stands beside a scene; None when nothing that can be read does (seed 3 §3.5)."""
-        try:
-            data = self.root.read(names.sidecar_file(name), cap=sidecar.CAP)
-        except CountermarkError as error:
-            if error.code in {"not_found", "input_too_large"}:
-                return None
-            raise
+        data = read_beside(self.root, names.sidecar_file(name), sidecar.CAP)
+        if data is None:
+            return None
         known = self._records.get(name)
         if known is None or known[0] != data:
             known = self._remember(name, data, sidecar.parse(data, name))

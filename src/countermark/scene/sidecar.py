@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import builtins
 import re
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import orjson
+
+from countermark.kernel.errors import CountermarkError
+from countermark.kernel.kept import KeptRoot
 
 SCHEMA: Final = "dsh-excalidraw/revision@1"
 ACTORS: Final = frozenset({"agent", "ui", "cli", "import", "restore", "recovery"})
@@ -192,6 +196,18 @@ def of_value(value: Any, name: str) -> Record | None:
         )
     except (KeyError, TypeError, ValueError):
         return None
+
+
+def read_beside(root: KeptRoot, file: str, cap: int) -> builtins.bytes | None:
+    """Return the bytes of a file beside a scene; None where none stands, or a link, a folder or too large a one."""
+    try:
+        return root.read(file, cap=cap)
+    except CountermarkError as error:
+        if error.code in {"not_found", "input_too_large"}:
+            return None
+        if error.code in {"path_escape", "not_a_regular_file"} and not stat.S_ISREG(root.stat(file).st_mode):
+            return None  # the name itself; where a folder above it is a link, the look raises too
+        raise
 
 
 def instant(milliseconds: int) -> str:

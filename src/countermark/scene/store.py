@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from countermark.kernel.canon import sha256_hex
 from countermark.kernel.clock import Clock, SystemClock
@@ -30,6 +30,9 @@ from countermark.scene.recovery import Seen, State
 from countermark.scene.shelf import LOCK_SECONDS, Shelf, fingerprint, open_folder
 from countermark.scene.sidecar import Asked, Record, instant
 from countermark.scene.token import Turn
+
+_NO_SCENE: Final = frozenset({"corrupt_scene", "invalid_scene", "too_large", "too_many_elements"})
+"""What the bytes under a name can be instead of a scene; a person may still put them away."""
 
 
 class Store:
@@ -96,7 +99,8 @@ class Store:
             names.check(name)
             seen = self._look(name)
             match, beside = recovery.recorded(self.shelf, name, seen.sha256)
-            if match is not None and beside and match.uid and match.moved_from is None:
+            done = match is not None and beside and match.uid and match.moved_from is None
+            if match is not None and done and not recovery.entangled(self.shelf, name, match.revision):
                 return _read(State(seen, document.load(seen.data, self.limits), match, known=True))
             try:
                 with self.shelf.turn(name) as turn:
@@ -128,7 +132,7 @@ class Store:
             data = self._dumped(scene)
             with self._turn(name) as turn:
                 self._require_free(name, request_id)
-                trash.set_aside(self.shelf, name)
+                self._make_way(name, {name: turn})
                 record = recovery.made(self.shelf, name, None, scene, (sha256_hex(data), len(data)), 1)
                 record = replace(record, updated_by=actor)
                 request = recovery.remembered(request_id, payload_sha256, record)
@@ -205,7 +209,11 @@ class Store:
                 if expected_revision is not None:
                     require_current(state, expected_revision)
                 self._require_free(to, request_id)
-                trash.set_aside(self.shelf, to)
+                # A rename before this one has to come to its end: the record names only one earlier name.
+                state = replace(state, record=rename.finish(self.shelf, state.record, turns))
+                if state.record.moved_from is not None:
+                    raise _busy(name, state.record.moved_from)
+                self._make_way(to, turns)
                 record = rename.move(self.shelf, turns, state, to, Asked(actor, request_id, None, mark))
                 return of_record(record, state.record.revision)
 
@@ -227,22 +235,27 @@ class Store:
             require_request(actor, request_id)
             require_revision(expected_revision, force=expected_revision is None)
             with self._turn(name) as turn:
-                try:
-                    seen = self._look(name)
-                except CountermarkError as error:
-                    done = trash.done(self.shelf, name, request_id) if error.code == "not_found" else None
-                    if done is None:
-                        raise
+                done = trash.done(self.shelf, name, request_id)
+                if done is not None:
                     return done
+                seen = self._look(name)
                 if expected_revision is not None:
-                    state = recovery.settle(self.shelf, turn, name, adopting=True)
+                    state = self._settled_or_damaged(turn, name, adopting=True)
                     require_current(state, expected_revision)
                     seen = state.seen
+                record, _ = recovery.recorded(self.shelf, name, seen.sha256)
+                if record is not None:
+                    self._finished(record)
                 return trash.put(self.shelf, turn, name, seen, Asked(actor, request_id, None, mark))
 
     def history(self, name: str) -> Sequence[Version]:
-        """Return every revision whose bytes are kept, the newest first."""
-        read = self.read(name)
+        """Return every revision whose bytes are kept, the newest first; of a damaged scene the earlier ones."""
+        try:
+            read: Read | None = self.read(name)
+        except SceneError as error:
+            if error.code not in _NO_SCENE:
+                raise
+            read = None
         with ours():
             return history.versions(self.shelf, name, read)
 
@@ -276,14 +289,15 @@ class Store:
             require_revision(revision, force=False)
             require_revision(expected_revision, force=expected_revision is None)
             with self._turn(name) as turn:
-                data = history.kept(self.shelf, name, revision)
-                scene = document.load(data, self.limits)
-                state = self._settled_or_damaged(turn, name)
+                state = self._settled_or_damaged(turn, name, adopting=False)
                 done = state.record.request(request_id)
                 if done is not None:
                     return of_request(state.record, done, payload_sha256)
                 if expected_revision is not None:
                     require_current(state, expected_revision)
+                if not state.damaged:
+                    state = replace(state, record=self._finished(state.record))
+                scene = document.load(history.kept(self.shelf, name, revision), self.limits)
                 asked = Asked(actor, request_id, payload_sha256, mark)
                 return self._commit(turn, state, scene, asked, restored_from=revision)
 
@@ -347,11 +361,11 @@ class Store:
     def _look(self, name: str) -> Seen:
         return recovery.look(self.shelf, name)
 
-    def _settled_or_damaged(self, turn: Turn, name: str) -> State:
+    def _settled_or_damaged(self, turn: Turn, name: str, *, adopting: bool) -> State:
         try:
-            return recovery.settle(self.shelf, turn, name, adopting=False)
+            return recovery.settle(self.shelf, turn, name, adopting=adopting)
         except SceneError as error:
-            if error.code not in {"corrupt_scene", "invalid_scene", "too_large", "too_many_elements"}:
+            if error.code not in _NO_SCENE:
                 raise
             return recovery.damaged(self.shelf, name)
 
@@ -367,6 +381,11 @@ class Store:
                 self._swept = True
                 self.shelf.root.sweep_temp()
             yield turn
+
+    def _make_way(self, name: str, turns: Mapping[str, Turn]) -> None:
+        if trash.beside(self.shelf, name):
+            rename.finish_from(self.shelf, name, turns)
+            trash.set_aside(self.shelf, name)
 
     def _require_free(self, name: str, request_id: str | None) -> None:
         if not self.shelf.root.exists(names.scene_file(name)):
@@ -422,6 +441,15 @@ class Store:
         if match is not None:
             return _read(State(seen, scene, match, known=True))
         return Read(name, 0, seen.sha256, at, "recovery", len(seen.data), scene, seen.data)
+
+
+def _busy(name: str, old: str) -> SceneError:
+    return refuse(
+        "scene_busy",
+        f"An earlier rename of {name}, from {old}, has not come to its end: another program writes {old}.",
+        next_action="Wait a moment, then repeat the call.",
+        details={"reason": "rename"},
+    )
 
 
 def _read(state: State) -> Read:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final
 
 import orjson
@@ -24,6 +25,7 @@ def put(shelf: Shelf, turn: Turn, name: str, seen: Seen, asked: Asked) -> Eviden
     """Move a scene into the trash; the move of its file is the moment from which it is gone."""
     root, file = shelf.root, names.scene_file(name)
     record, _ = recovery.recorded(shelf, name, seen.sha256)
+    record = record or _last(shelf, name, seen)
     folder = _folder(shelf, name)
     info = _info(shelf, name, seen, record, asked)
     root.make_dir(folder)
@@ -34,24 +36,32 @@ def put(shelf: Shelf, turn: Turn, name: str, seen: Seen, asked: Asked) -> Eviden
         root.move_new(file, f"{folder}/{file}")
     except BaseException:
         with suppress(CountermarkError):
-            root.remove_tree(folder)
+            # A move whose undo failed stands: the scene lies in the trash, and the note says where.
+            if not root.exists(f"{folder}/{file}"):
+                root.release(f"{folder}/{_INFO}")
+                root.release_dir(folder)
         raise
     set_aside(shelf, name, folder)
     return _evidence(info)
 
 
+def beside(shelf: Shelf, name: str) -> list[str]:
+    """Return the files that stand beside a name: sidecar, intents, earlier revisions."""
+    root = shelf.root
+    files = [names.sidecar_file(name), names.intent_file(name, 0), names.intent_file(name, 1)]
+    found = [file for file in files if root.exists(file)]
+    return found + [names.backup_file(name, revision) for revision in backup.revisions(root, name)]
+
+
 def set_aside(shelf: Shelf, name: str, folder: str | None = None) -> None:
     """Put whatever stands beside a name without a scene into the trash: nobody inherits it."""
-    root = shelf.root
-    beside = [names.sidecar_file(name), names.intent_file(name, 0), names.intent_file(name, 1)]
-    beside = [file for file in beside if root.exists(file)]
-    beside += [names.backup_file(name, revision) for revision in backup.revisions(root, name)]
-    if not beside:
+    root, left = shelf.root, beside(shelf, name)
+    if not left:
         return
     if folder is None:
         folder = _folder(shelf, name)
         root.make_dir(folder)
-    for file in beside:
+    for file in left:
         with suppress(CountermarkError):  # gone by itself
             root.move_new(file, f"{folder}/{file.rpartition('/')[2]}")
 
@@ -60,18 +70,20 @@ def done(shelf: Shelf, name: str, request_id: str | None) -> Evidence | None:
     """Return the evidence of a request that put a scene into the trash before; None when none of that id did."""
     if request_id is None:
         return None
-    for info in entries(shelf):
+    for info in entries(shelf, f"{name}."):
         if info["name"] == name and info["requestId"] == request_id:
             return _evidence(info, duplicate=True)
     return None
 
 
-def entries(shelf: Shelf) -> list[dict[str, Any]]:
-    """Return what is noted of every scene in the trash; `folder` names where it lies."""
+def entries(shelf: Shelf, start: str = "") -> list[dict[str, Any]]:
+    """Return what is noted of every scene in the trash, or of some by their start; `folder` names where each lies."""
     found: list[dict[str, Any]] = []
     if not shelf.root.exists(names.TRASH):
         return found
     for entry in shelf.root.listing(names.TRASH):
+        if not entry.name.startswith(start):
+            continue
         folder = f"{names.TRASH}/{entry.name}"
         with suppress(CountermarkError, orjson.JSONDecodeError, KeyError, TypeError):
             info = orjson.loads(shelf.root.read(f"{folder}/{_INFO}", cap=sidecar.CAP))
@@ -83,6 +95,15 @@ def entries(shelf: Shelf) -> list[dict[str, Any]]:
 
 def _folder(shelf: Shelf, name: str) -> str:
     return f"{names.TRASH}/{name}.{shelf.ids.new('t')}"
+
+
+def _last(shelf: Shelf, name: str, seen: Seen) -> Record | None:
+    """Return what is noted of a scene whose bytes nobody recorded: its identity, and its last revision."""
+    base, floor = recovery.past(shelf, name)
+    count = 0
+    with suppress(CountermarkError):
+        count = document.count(seen.data)
+    return None if base is None else replace(base, revision=floor or 0, sha256=seen.sha256, element_count=count)
 
 
 def _info(shelf: Shelf, name: str, seen: Seen, record: Record | None, asked: Asked) -> dict[str, Any]:
