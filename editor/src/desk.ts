@@ -7,7 +7,7 @@ import { baseline, compose, difference, edit, settings, type Baseline, type Diff
 import { inGesture } from "./gesture.ts";
 import { begin, step, type Choice, type Effect, type Event, type Keeping } from "./keeping.ts";
 import { portable } from "./portable.ts";
-import { document, Unreadable, type Document, type Live, type Mark, type Raw } from "./scene.ts";
+import { document, sameMark, Unreadable, type Document, type Live, type Mark, type Raw } from "./scene.ts";
 import type { News } from "./stream.ts";
 import { Refusal, UNREACHABLE } from "./wire.ts";
 
@@ -27,9 +27,15 @@ export type View = {
   readonly unreadable: string | null;
 };
 
-type Sent = { readonly pending: draft.Pending; readonly next: Baseline; readonly create: boolean };
+/** A save on its way; `create` is the request id under which an empty scene is made for it first. */
+type Sent = { readonly scene: Raw; readonly id: string; readonly pending: draft.Pending | null; readonly create: string | null; readonly next: Baseline };
 
 const KEEP_AFTER = 400;
+
+/** Pixels that the editor's own bars take of the canvas, above as below: the drawing's middle stays the canvas's. */
+const BARS = { top: 80, right: 16, bottom: 80, left: 16 };
+
+const NOTHING = document({});
 
 const reason = (error: unknown): wire.Failure =>
   error instanceof Refusal
@@ -130,7 +136,7 @@ export class Desk {
     }
     api.history.clear();
     const live = getNonDeletedElements(api.getSceneElementsIncludingDeleted());
-    if (live.length > 0) api.scrollToContent(live, { fitToContent: true, animate: false });
+    if (live.length > 0) api.scrollToContent(live, { fitToContent: true, animate: false, canvasOffsets: BARS });
     // The editor leaves its menu's button without a name.
     globalThis.document.querySelector(".main-menu-trigger")?.setAttribute("aria-label", "Menu");
     this.show({ ready: true });
@@ -219,7 +225,7 @@ export class Desk {
         this.tell({ on: "retry" });
         const row = news.scenes.find((scene) => scene.name === this.name);
         if (row) this.tell({ on: "seen", mark: row });
-        else if (!this.view.keeping.saving) this.tell({ on: "look" });
+        else this.tell(this.view.keeping.saving ? { on: "removed", to: null } : { on: "look" });
         return;
       }
       case "changed":
@@ -252,10 +258,10 @@ export class Desk {
         this.arm(effect.what, effect.after, () => this.tell({ on: effect.what }));
         return;
       case "send":
-        void this.send(effect.force, effect.expected);
+        void this.send(effect.over);
         return;
       case "create":
-        void this.send(false, null);
+        void this.send(null);
         return;
       case "resend":
         void this.resend();
@@ -278,43 +284,47 @@ export class Desk {
     }
   }
 
-  private async send(force: boolean, expected: number | null): Promise<void> {
+  /** Save over one state of the file: the base, or the one that was looked at and shown; null makes the scene again. */
+  private async send(over: Mark | null): Promise<void> {
     const line = this.line as Baseline;
-    const composed = compose(line, this.elements(), this.state(), this.editor().getFiles() as unknown as Document["files"]);
+    const composed = this.compose();
+    const there = over === null ? NOTHING : sameMark(over, this.view.keeping.base) ? this.file : document(this.looked?.scene);
     try {
-      const files = await portable(draft.freshFiles(composed.document, this.file));
+      const files = await portable(draft.freshFiles(composed.document, there));
+      // Another content was loaded meanwhile: this one is no longer what the page shows.
+      if (this.line !== line) return;
       const { elements, appState } = composed.document;
       const scene = { type: "excalidraw", version: 2, source: "countermark", elements, appState, files };
       const id = crypto.randomUUID();
-      const from = force ? null : this.view.keeping.base.sha256;
-      const body =
-        expected === null
-          ? JSON.stringify({ elements, app_state: appState, files: { ...composed.document.files, ...files }, id })
-          : wire.saveBody(scene, expected, id, force);
-      this.sent = { pending: { body, from }, next: composed.next, create: expected === null };
+      const pending = over && wire.saving(scene, over, id);
+      this.sent = { scene, id, pending, create: over ? null : crypto.randomUUID(), next: composed.next };
     } catch (error) {
-      this.tell({ on: "failed", failure: reason(error) });
+      if (this.line === line) this.tell({ on: "failed", failure: reason(error) });
       return;
     }
     await this.resend();
   }
 
   private async resend(): Promise<void> {
-    const sent = this.sent as Sent;
+    let sent = this.sent;
+    if (!sent) return;
     let mark: Mark;
     try {
-      if (sent.create) {
-        const { id, ...body } = JSON.parse(sent.pending.body) as Raw;
-        mark = await wire.create(this.name, body, String(id));
-      } else {
-        mark = await wire.save(this.name, sent.pending.body, sent.pending.from);
+      if (sent.create !== null) {
+        const made = await wire.create(this.name, sent.create);
+        if (this.sent !== sent) return;
+        sent = this.sent = { ...sent, create: null, pending: wire.saving(sent.scene, made, sent.id) };
       }
+      mark = await wire.save(this.name, sent.pending as draft.Pending);
     } catch (error) {
+      if (this.sent !== sent) return;
       const failure = reason(error);
       if (failure.kind !== "offline" && failure.kind !== "busy") this.sent = null;
       this.tell({ on: "failed", failure });
       return;
     }
+    // The page went on with something else: what arrived is news from the folder, and no base of what it shows now.
+    if (this.sent !== sent) return;
     if (this.closed) return;
     this.sent = null;
     this.line = sent.next;
@@ -368,7 +378,7 @@ export class Desk {
     const api = this.editor();
     const chosen = getNonDeletedElements(api.getSceneElements()).filter((element) => ids.has(element.id));
     if (chosen.length === 0) return;
-    api.scrollToContent(chosen, { fitToViewport: true, viewportZoomFactor: 0.6, animate: false, maxZoom: 1 });
+    api.scrollToContent(chosen, { fitToViewport: true, viewportZoomFactor: 0.6, animate: false, maxZoom: 1, canvasOffsets: BARS });
     const selectedElementIds = Object.fromEntries(chosen.map((element) => [element.id, true as const]));
     api.updateScene({ appState: { selectedElementIds }, captureUpdate: CaptureUpdateAction.NEVER });
   };
@@ -377,9 +387,13 @@ export class Desk {
 
   // --- drafts -----------------------------------------------------------------------------------------------------
 
-  private composed(): Document {
+  private compose(): ReturnType<typeof compose> {
     const files = this.editor().getFiles() as unknown as Document["files"];
-    return compose(this.line as Baseline, this.elements(), this.state(), files).document;
+    return compose(this.line as Baseline, this.elements(), this.state(), files);
+  }
+
+  private composed(): Document {
+    return this.compose().document;
   }
 
   private drafted(id: string, aside: boolean): draft.Draft {
@@ -390,8 +404,9 @@ export class Desk {
       name: this.name,
       at: Date.now(),
       base: this.view.keeping.base,
-      document: { ...composed, files: draft.freshFiles(composed, this.file) },
-      pending: this.sent && !this.sent.create ? this.sent.pending : null,
+      // Whole: when it is brought back, the file may no longer hold a picture that it uses.
+      document: { ...composed, files: draft.usedFiles(composed) },
+      pending: this.sent?.pending ?? null,
       aside,
     };
   }
@@ -418,12 +433,17 @@ export class Desk {
 
   /** Go on with a draft: as unsaved work on the state it was made from, so that the fence decides. */
   readonly bringBack = async (kept: draft.Draft): Promise<void> => {
+    if (this.view.keeping.saving) return;
     try {
       // A save without an answer may have arrived: the same request is answered again and not done again.
-      const arrived = kept.pending ? await wire.save(this.name, kept.pending.body, kept.pending.from).catch(() => null) : null;
+      const arrived = draft.resendable(kept.pending) ? await wire.save(this.name, kept.pending).catch(() => null) : null;
       const opened = await wire.open(this.name);
       if (this.closed) return;
       if (this.view.keeping.edit.dirty) await this.setAside(this.view.keeping.base);
+      // A save that set out meanwhile goes its own way: its answer is not about what is loaded now.
+      this.sent = null;
+      this.clear("due");
+      this.clear("retry");
       this.file = document(opened.scene);
       const made = { ...kept.document, files: { ...this.file.files, ...kept.document.files } };
       this.load(made, count(difference(this.file, made)) > 0 ? this.file : undefined);

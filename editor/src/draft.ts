@@ -9,13 +9,18 @@ export type Draft = {
   /** What the work was made from. */
   readonly base: Mark;
   readonly document: Document;
-  /** A save that got no answer: sent again as it was, it cannot happen twice. */
+  /** A save that got no answer: sent again as it was, it cannot happen twice, and over no state but the one it names. */
   readonly pending: Pending | null;
   /** The person took the file's state instead; this one is only offered back. */
   readonly aside: boolean;
 };
 
-export type Pending = { readonly body: string; readonly from: string | null };
+export type Pending = { readonly body: string; readonly from: string };
+
+/** Whether a kept save may be sent again: one that would go over whatever stands there may not, however it came here. */
+export function resendable(pending: Pending | null): pending is Pending {
+  return pending !== null && typeof pending.from === "string" && !("force" in (JSON.parse(pending.body) as Raw));
+}
 
 type Store = "drafts" | "library";
 
@@ -82,6 +87,14 @@ export async function shelf(): Promise<readonly unknown[]> {
 export const keepShelf = async (items: readonly unknown[]): Promise<void> =>
   void (await run("library", "readwrite", (store) => store.put({ id: "own", items })));
 
-/** Of the files only the new ones: the others stand in the scene. */
-export const freshFiles = (document: Document, base: Document): { readonly [id: string]: Raw } =>
-  Object.fromEntries(Object.entries(document.files).filter(([id]) => !(id in base.files)));
+type Files = { readonly [id: string]: Raw };
+
+/** The files that an element refers to, a tombstone's too: what a document needs to stand anywhere. */
+export function usedFiles(document: Document): Files {
+  const used = new Set(document.elements.map((element) => element.fileId));
+  return Object.fromEntries(Object.entries(document.files).filter(([id]) => used.has(id)));
+}
+
+/** Of the files in use those that the state to be saved over does not hold: the others stand there. */
+export const freshFiles = (document: Document, over: Document): Files =>
+  Object.fromEntries(Object.entries(usedFiles(document)).filter(([id, file]) => over.files[id]?.dataURL !== file.dataURL));

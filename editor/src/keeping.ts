@@ -3,7 +3,7 @@
 //
 // The rules: nothing of somebody else is taken in under a hand or over unsaved work; one save at a time, made against
 // the revision and digest that its content came from; a save without an answer is sent again as it was; a conflict, an
-// emptying and a refusal wait for the person, and only their own word overwrites.
+// emptying and a refusal wait for the person, and only their own word overwrites: exactly the state they were shown.
 import { sameMark, type Mark } from "./scene.ts";
 import { shrinks, type Edit } from "./baseline.ts";
 import type { Failure } from "./wire.ts";
@@ -12,7 +12,8 @@ export type Halt =
   | { readonly kind: "none" }
   | { readonly kind: "offline"; readonly tries: number }
   | { readonly kind: "busy"; readonly tries: number }
-  | { readonly kind: "conflict" }
+  /** `shown` is the file's state that the person was shown; null until it was looked at. */
+  | { readonly kind: "conflict"; readonly shown: Mark | null }
   | { readonly kind: "shrinks" }
   | { readonly kind: "gone"; readonly to: string | null }
   | { readonly kind: "expired" | "refused"; readonly failure: Failure };
@@ -22,6 +23,8 @@ export type Keeping = {
   readonly base: Mark;
   /** A newer state of the file that the page has not taken in. */
   readonly seen: Mark | null;
+  /** The file went away, under this other name where it is known, while a save was in flight: asked after its answer. */
+  readonly removed: { readonly to: string | null } | null;
   readonly gesture: boolean;
   readonly edit: Edit;
   /** The person said yes to losing this many elements. */
@@ -54,7 +57,8 @@ export type Choice = "reload" | "overwrite" | "shrink" | "again" | "recreate";
 
 export type Effect =
   | { readonly do: "arm"; readonly what: "due" | "retry" | "look"; readonly after: number }
-  | { readonly do: "send"; readonly force: boolean; readonly expected: number }
+  /** `over` is the one state of the file that this save may replace: the base, or the state shown with a conflict. */
+  | { readonly do: "send"; readonly over: Mark }
   | { readonly do: "create" }
   | { readonly do: "resend" }
   | { readonly do: "look" }
@@ -77,6 +81,7 @@ export const CLEAN: Edit = { dirty: false, before: 0, after: 0, lost: 0 };
 export const begin = (base: Mark, edit: Edit = CLEAN): Keeping => ({
   base,
   seen: null,
+  removed: null,
   gesture: false,
   edit,
   agreed: 0,
@@ -92,10 +97,13 @@ const arm = (what: "due" | "retry" | "look", after: number): Effect => ({ do: "a
 const wait = (tries: number): number => Math.min(RETRY_AFTER * 2 ** tries, RETRY_AT_MOST);
 const pending = (halt: Halt): halt is Extract<Halt, { tries: number }> => halt.kind === "offline" || halt.kind === "busy";
 
+const gone = (state: Keeping): Halt => ({ kind: "gone", to: state.removed?.to ?? null });
+
 /** Go on with what waits: somebody else's write first, then the person's. */
 function settle(state: Keeping, effects: readonly Effect[] = []): Step {
   if (state.saving || state.gesture) return [state, effects];
-  if (state.seen && !state.looking && state.halt.kind !== "conflict" && !pending(state.halt)) {
+  const known = state.halt.kind === "conflict" && state.halt.shown && state.seen && sameMark(state.halt.shown, state.seen);
+  if (state.seen && !state.looking && !known && !pending(state.halt)) {
     return [{ ...state, looking: true }, [...effects, { do: "look" }]];
   }
   const free = state.edit.dirty && state.halt.kind === "none" && !state.looking;
@@ -116,12 +124,16 @@ function edited(state: Keeping, edit: Edit): Step {
 function due(state: Keeping): Step {
   if (!state.edit.dirty || state.saving || state.gesture || state.looking || state.halt.kind !== "none") return stays(state);
   if (shrinks(state.edit) && state.edit.lost > state.agreed) return stays({ ...state, halt: { kind: "shrinks" } });
-  return [{ ...state, saving: true, yielding: false }, [{ do: "send", force: false, expected: state.base.revision }]];
+  return [{ ...state, saving: true, yielding: false }, [{ do: "send", over: state.base }]];
 }
 
 function seen(state: Keeping, mark: Mark): Step {
-  if (sameMark(mark, state.base)) return stays({ ...state, seen: state.looking ? state.seen : null });
-  const next = { ...state, seen: mark, halt: state.halt.kind === "gone" ? NONE : state.halt };
+  const there: Keeping = { ...state, removed: null, halt: state.halt.kind === "gone" ? NONE : state.halt };
+  if (sameMark(mark, state.base)) {
+    const known = { ...there, seen: state.looking ? state.seen : null };
+    return state.halt.kind === "gone" ? settle(known) : stays(known);
+  }
+  const next = { ...there, seen: mark };
   if (state.saving || state.gesture) return stays(next);
   if (state.looking) return stays({ ...next, again: true });
   if (pending(state.halt)) return retry(next);
@@ -129,7 +141,9 @@ function seen(state: Keeping, mark: Mark): Step {
 }
 
 function looked(state: Keeping, mark: Mark): Step {
-  const next: Keeping = { ...state, looking: false, again: false };
+  // A look that was on its way before the file went, or before the save's answer, does not say that it is there.
+  const removed = state.saving || state.again ? state.removed : null;
+  const next: Keeping = { ...state, removed, looking: false, again: false };
   if (state.again) return [{ ...next, looking: true }, [{ do: "look" }]];
   if (state.yielding) return [{ ...begin(mark), gesture: state.gesture }, [{ do: "set-aside", base: state.base }, { do: "take" }]];
   if (mark.sha256 === state.base.sha256) {
@@ -137,7 +151,7 @@ function looked(state: Keeping, mark: Mark): Step {
   }
   const other = { ...next, seen: mark };
   if (state.saving) return stays(other);
-  if (state.edit.dirty) return [pending(state.halt) ? other : { ...other, halt: { kind: "conflict" } }, [{ do: "keep" }]];
+  if (state.edit.dirty) return [pending(state.halt) ? other : { ...other, halt: { kind: "conflict", shown: mark } }, [{ do: "keep" }]];
   if (state.gesture) return stays(other);
   return [{ ...next, base: mark, seen: null, agreed: 0, halt: NONE }, [{ do: "take" }]];
 }
@@ -149,7 +163,8 @@ function unseen(state: Keeping, failure: Failure): Step {
     case "busy":
       return [next, [arm("look", wait(2))]];
     case "missing":
-      return stays({ ...next, halt: state.halt.kind === "gone" ? state.halt : { kind: "gone", to: null } });
+      if (state.saving) return stays({ ...next, removed: state.removed ?? { to: null } });
+      return stays({ ...next, removed: null, halt: state.halt.kind === "gone" ? state.halt : gone(state) });
     case "expired":
       return stays({ ...next, halt: { kind: "expired", failure } });
     default:
@@ -158,9 +173,12 @@ function unseen(state: Keeping, failure: Failure): Step {
 }
 
 function saved(state: Keeping, mark: Mark, edit: Edit): Step {
-  const overtaken = state.seen && !sameMark(state.seen, mark) && state.seen.revision > mark.revision ? state.seen : null;
+  // By digest alone: a scene that was trashed and made again counts its revisions from one.
+  const overtaken = state.seen && state.seen.sha256 !== mark.sha256 ? state.seen : null;
   const next: Keeping = { ...state, base: mark, seen: overtaken, edit, agreed: 0, saving: false, halt: NONE };
-  return settle(next, [{ do: edit.dirty ? "keep" : "drop" }]);
+  const kept: Effect = { do: edit.dirty ? "keep" : "drop" };
+  if (!state.removed) return settle(next, [kept]);
+  return state.looking ? [{ ...next, again: true }, [kept]] : [{ ...next, looking: true }, [kept, { do: "look" }]];
 }
 
 function failed(state: Keeping, failure: Failure): Step {
@@ -172,9 +190,9 @@ function failed(state: Keeping, failure: Failure): Step {
     case "busy":
       return [{ ...next, halt: { kind: "busy", tries } }, [{ do: "keep" }, arm("retry", wait(tries))]];
     case "conflict":
-      return [{ ...next, halt: { kind: "conflict" }, looking: true, again: state.looking }, [{ do: "keep" }, { do: "look" }]];
+      return [{ ...next, halt: { kind: "conflict", shown: null }, looking: true, again: state.looking }, state.looking ? [{ do: "keep" }] : [{ do: "keep" }, { do: "look" }]];
     case "missing":
-      return [{ ...next, halt: { kind: "gone", to: null } }, [{ do: "keep" }]];
+      return [{ ...next, removed: null, halt: gone(state) }, [{ do: "keep" }]];
     case "expired":
       return [{ ...next, halt: { kind: "expired", failure } }, [{ do: "keep" }]];
     default:
@@ -196,9 +214,8 @@ function chose(state: Keeping, choice: Choice): Step {
       return [{ ...state, yielding: true, looking: true, again: state.looking }, state.looking ? [] : [{ do: "look" }]];
     }
     case "overwrite": {
-      if (at !== "conflict" || state.looking) return stays(state);
-      const expected = (state.seen ?? state.base).revision;
-      return [{ ...state, saving: true, yielding: false, seen: null }, [{ do: "send", force: true, expected }]];
+      if (state.halt.kind !== "conflict" || !state.halt.shown || state.looking) return stays(state);
+      return [{ ...state, saving: true, yielding: false, seen: null }, [{ do: "send", over: state.halt.shown }]];
     }
     case "shrink": {
       if (at !== "shrinks") return stays(state);
@@ -233,7 +250,7 @@ export function step(state: Keeping, event: Event): Step {
     case "seen":
       return seen(state, event.mark);
     case "removed":
-      return state.saving ? stays(state) : stays({ ...state, halt: { kind: "gone", to: event.to } });
+      return state.saving ? stays({ ...state, removed: { to: event.to } }) : stays({ ...state, halt: { kind: "gone", to: event.to } });
     case "looked":
       return looked(state, event.mark);
     case "unseen":

@@ -1,4 +1,5 @@
 // The server's HTTP interface: one function a call, answers parsed once, every failure of one shape.
+import type { Pending } from "./draft.ts";
 import { isRaw, type Mark, type Raw } from "./scene.ts";
 
 export const API = "/dsh-excalidraw/api";
@@ -33,6 +34,7 @@ const KINDS: { readonly [code: string]: Kind } = {
   scene_busy: "busy",
   revision_conflict: "conflict",
   permission_denied: "denied",
+  already_exists: "conflict",
   not_found: "missing",
   corrupt_scene: "corrupt",
 };
@@ -161,10 +163,10 @@ function opened(body: Raw): Opened {
 
 export const open = async (name: string): Promise<Opened> => opened(await parsed(call(path(name))));
 
-/** Create a scene. One that this same request made before is the same success. */
-export async function create(name: string, body: Raw, requestId: string): Promise<Mark> {
+/** Create an empty scene. One that this same request made before is the same success. */
+export async function create(name: string, requestId: string): Promise<Mark> {
   try {
-    return mark(await post("/scenes", { ...body, name, request_id: requestId }));
+    return mark(await post("/scenes", { name, elements: [], request_id: requestId }));
   } catch (error) {
     const said = error instanceof Refusal ? error.failure : null;
     if (said?.code === "already_exists" && said.details.sameRequest === true) return mark(said.details);
@@ -172,13 +174,18 @@ export async function create(name: string, body: Raw, requestId: string): Promis
   }
 }
 
-/** The body of one save. It is kept as text: a retry sends the very same bytes. */
-export const saveBody = (scene: Raw, expected: number, requestId: string, force: boolean): string =>
-  JSON.stringify({ scene, expected_revision: expected, request_id: requestId, ...(force ? { force: true } : {}) });
+/**
+ * One save over one state of the file: its base, or what a person chose to overwrite. It names that state's revision and
+ * digest and never forces, so sent again at any later time it goes over nothing that nobody saw. The body is text: a
+ * retry sends the very same bytes.
+ */
+export const saving = (scene: Raw, over: Mark, requestId: string): Pending => ({
+  body: JSON.stringify({ scene, expected_revision: over.revision, request_id: requestId }),
+  from: over.sha256,
+});
 
-/** Save; `loadedFrom` is the digest that the content came from, and null where the person chose to overwrite. */
-export async function save(name: string, body: string, loadedFrom: string | null): Promise<Mark> {
-  const headers: { [name: string]: string } = loadedFrom ? { "If-Match": `"${loadedFrom}"` } : {};
+export async function save(name: string, { body, from }: Pending): Promise<Mark> {
+  const headers = { "If-Match": `"${from}"` };
   return { ...mark(await parsed(call(path(name), { method: "PUT", body, headers }))), by: "ui" };
 }
 
@@ -202,13 +209,23 @@ export async function restore(name: string, revision: number, expected: number, 
   return mark(await post(`${path(name)}/restore`, { revision, expected_revision: expected, request_id: requestId }));
 }
 
-export async function rename(name: string, to: string, expected: number, requestId: string): Promise<void> {
-  await post(`${path(name)}/rename`, { to, expected_revision: expected, request_id: requestId });
+export async function rename(name: string, { to, expected, id }: Asked): Promise<void> {
+  await post(`${path(name)}/rename`, { to, expected_revision: expected, request_id: id });
 }
 
-export async function trash(name: string, expected: number, requestId: string): Promise<void> {
-  await post(`${path(name)}/trash`, { expected_revision: expected, request_id: requestId });
+export async function trash(name: string, { expected, id }: Asked): Promise<void> {
+  await post(`${path(name)}/trash`, { expected_revision: expected, request_id: id });
 }
+
+/** One request of a dialog, as it was sent. */
+export type Asked = { readonly to: string; readonly expected: number; readonly id: string };
+
+/** The request to send: the last one as it was where its outcome is unknown, else a new one on what is known now. */
+export const asking = (open: Asked | null, to: string, expected: number): Asked =>
+  open?.to === to ? open : { to, expected, id: crypto.randomUUID() };
+
+/** What stays open after a failure: only what may have been done, or was not because somebody else was writing. */
+export const stillOpen = (asked: Asked, kind: Kind): Asked | null => (kind === "offline" || kind === "busy" ? asked : null);
 
 /** Tell the server what this page really did; its evidence never stands in the person's way. */
 export function report(event: string, facts: Raw = {}): void {

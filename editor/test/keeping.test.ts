@@ -62,7 +62,63 @@ test("the fence's answer is a conflict too, and only the word overwrite forces",
     assert.deepEqual(play([{ on: "chose", choice }], state).effects, []);
   }
   const forced = play([{ on: "chose", choice: "overwrite" }], state);
-  assert.deepEqual(forced.effects, [{ do: "send", force: true, expected: 5 }]);
+  assert.deepEqual(forced.effects, [{ do: "send", over: mark(5) }]);
+});
+
+test("overwriting goes over the state that was shown: news under a hand is shown first", () => {
+  const { state } = play([{ on: "edited", edit: dirty }, { on: "seen", mark: mark(2) }, { on: "looked", mark: mark(2) }]);
+  const held = play([{ on: "gesture", down: true }, { on: "seen", mark: mark(3) }], state);
+  assert.deepEqual(held.effects, []);
+  const lifted = play([{ on: "gesture", down: false }], held.state);
+  assert.deepEqual(lifted.effects, [{ do: "look" }]);
+  assert.deepEqual(play([{ on: "chose", choice: "overwrite" }], lifted.state).effects, []);
+  const shown = play([{ on: "looked", mark: mark(3) }, { on: "chose", choice: "overwrite" }], lifted.state);
+  assert.deepEqual(shown.last, [{ do: "send", over: mark(3) }]);
+});
+
+test("an overwriting that got no answer and meets another revision is a question again", () => {
+  const { state, effects } = play([
+    { on: "edited", edit: dirty },
+    { on: "seen", mark: mark(2) },
+    { on: "looked", mark: mark(2) },
+    { on: "chose", choice: "overwrite" },
+    { on: "failed", failure: failure("offline") },
+    { on: "seen", mark: mark(3) },
+    { on: "failed", failure: failure("conflict") },
+    { on: "looked", mark: mark(3) },
+    { on: "due" },
+  ]);
+  assert.deepEqual(state.halt, { kind: "conflict", shown: mark(3) });
+  assert.equal(effects.filter((effect) => effect.do === "send").length, 1);
+  assert.equal(effects.filter((effect) => effect.do === "resend").length, 1);
+});
+
+test("a scene that goes while its save is in flight is gone after the answer, whatever the answer is", () => {
+  const flying: readonly Event[] = [{ on: "edited", edit: dirty }, { on: "due" }, { on: "removed", to: "design" }];
+  const missing = play([...flying, { on: "failed", failure: failure("missing") }]);
+  assert.deepEqual(missing.state.halt, { kind: "gone", to: "design" });
+  const landed = play([...flying, { on: "saved", mark: mark(2), edit: clean }]);
+  assert.ok(does(landed.last, "look"));
+  const looked = play([{ on: "unseen", failure: failure("missing") }], landed.state);
+  assert.deepEqual(looked.state.halt, { kind: "gone", to: "design" });
+  assert.equal(play([{ on: "looked", mark: mark(2) }], landed.state).state.halt.kind, "none");
+});
+
+test("a look that was on its way before the scene went does not say that it is there", () => {
+  const flying = play([{ on: "edited", edit: dirty }, { on: "due" }]).state;
+  const { last } = play([{ on: "removed", to: null }, { on: "looked", mark: mark(1) }, { on: "saved", mark: mark(2), edit: clean }], { ...flying, looking: true });
+  assert.ok(does(last, "look"));
+});
+
+test("a scene that was trashed and made again counts from one: the lower revision is looked at", () => {
+  const made = { ...mark(1), sha256: "f".repeat(64) };
+  const { last } = play([{ on: "edited", edit: dirty }, { on: "due" }, { on: "seen", mark: made }, { on: "saved", mark: mark(4), edit: clean }], begin(mark(3)));
+  assert.ok(does(last, "look"));
+});
+
+test("a scene that comes back as it was is no longer gone", () => {
+  const { state } = play([{ on: "removed", to: null }, { on: "seen", mark: mark(1) }]);
+  assert.equal(state.halt.kind, "none");
 });
 
 test("reload sets the person's version aside with what it was made from", () => {
@@ -81,14 +137,14 @@ test("one save is in flight, and what was drawn meanwhile follows it", () => {
   const flying = play([{ on: "edited", edit: dirty }, { on: "due" }, { on: "edited", edit: { ...dirty, after: 6 } }, { on: "due" }]);
   assert.equal(flying.effects.filter((effect) => effect.do === "send").length, 1);
   const landed = play([{ on: "saved", mark: mark(2), edit: dirty }, { on: "due" }], flying.state);
-  assert.deepEqual(landed.last, [{ do: "send", force: false, expected: 2 }]);
+  assert.deepEqual(landed.last, [{ do: "send", over: mark(2) }]);
 });
 
 test("a new revision of the same bytes is no conflict and nothing to take in, and the next save stands on it", () => {
   const same = { ...mark(2), sha256: mark(1).sha256 };
   const { state, effects } = play([{ on: "edited", edit: dirty }, { on: "seen", mark: same }, { on: "looked", mark: same }, { on: "due" }]);
   assert.ok(!does(effects, "take"));
-  assert.deepEqual(effects.at(-1), { do: "send", force: false, expected: 2 });
+  assert.deepEqual(effects.at(-1), { do: "send", over: same });
   assert.equal(state.halt.kind, "none");
 });
 
@@ -138,7 +194,7 @@ test("exactly half is no question; an emptied scene is one", () => {
   assert.ok(!does(play([{ on: "edited", edit: { dirty: true, before: 1, after: 0, lost: 1 } }, { on: "due" }]).effects, "send"));
 });
 
-test("in any order of events: one save at a time, no take over unsaved work or under a hand, no force without the word", () => {
+test("in any order of events: one save at a time, no take over unsaved work or under a hand, nothing overwritten but what was shown", () => {
   // A small generator of its own, so that a failure names its seed and replays.
   const kinds: readonly Kind[] = ["offline", "busy", "conflict", "expired", "denied", "missing", "corrupt", "refused"];
   for (let seed = 1; seed <= 3000; seed += 1) {
@@ -150,6 +206,7 @@ test("in any order of events: one save at a time, no take over unsaved work or u
     let state = begin(mark(1));
     let flying = 0;
     let yielded = false;
+    let shown: Mark | null = null;
     for (let at = 0; at < 40; at += 1) {
       const revision = 1 + below(6);
       const edit = below(2) ? dirty : clean;
@@ -172,6 +229,7 @@ test("in any order of events: one save at a time, no take over unsaved work or u
       if (event.on === "saved" || event.on === "failed") flying -= 1;
       if (event.on === "chose" && event.choice === "reload" && state.halt.kind === "conflict") yielded = true;
       const before = state;
+      if (event.on === "looked") shown = event.mark;
       const [next, effects] = step(state, event);
       const place = `seed ${seed}, step ${at}, ${JSON.stringify(event)}`;
       flying += effects.filter((effect) => ["send", "resend", "create"].includes(effect.do)).length;
@@ -184,7 +242,8 @@ test("in any order of events: one save at a time, no take over unsaved work or u
       }
       if (event.on === "unseen") yielded = false;
       for (const effect of effects) {
-        if (effect.do === "send" && effect.force) assert.ok(event.on === "chose" && event.choice === "overwrite", place);
+        if (effect.do !== "send" || effect.over === before.base) continue;
+        assert.ok(event.on === "chose" && event.choice === "overwrite" && effect.over === shown, place);
       }
       state = next;
     }

@@ -83,7 +83,7 @@ export function History({
       close();
     } catch (error) {
       const failure = error instanceof wire.Refusal ? error.failure : null;
-      if (failure?.kind !== "offline") request.current = { revision: -1, id: "" };
+      if (failure?.kind !== "offline" && failure?.kind !== "busy") request.current = { revision: -1, id: "" };
       setWrong(failure?.message ?? String(error));
     } finally {
       setBusy(false);

@@ -48,6 +48,7 @@ export function List({ health, news }: { health: wire.Health; news: (listen: (ne
   }, [look, news]);
 
   if (failure && !scenes) return <Failed failure={failure} again={look} />;
+  const fresh = ({ scene }: Asked): wire.Summary => scenes?.find((row) => row.name === scene.name) ?? scene;
   const folder = health.drawingsDir.split("/").filter(Boolean).at(-1) ?? health.drawingsDir;
   return (
     <main className="list">
@@ -81,8 +82,8 @@ export function List({ health, news }: { health: wire.Health; news: (listen: (ne
           ))}
         </ul>
       )}
-      {asked?.what === "rename" ? <Rename scene={asked.scene} close={() => setAsked(null)} done={look} /> : null}
-      {asked?.what === "trash" ? <Trash scene={asked.scene} close={() => setAsked(null)} done={look} /> : null}
+      {asked?.what === "rename" ? <Rename scene={fresh(asked)} close={() => setAsked(null)} done={look} /> : null}
+      {asked?.what === "trash" ? <Trash scene={fresh(asked)} close={() => setAsked(null)} done={look} /> : null}
     </main>
   );
 }
@@ -130,7 +131,7 @@ function Create() {
     if (bad) return;
     if (request.current.name !== name) request.current = { name, id: crypto.randomUUID() };
     try {
-      await wire.create(name, { elements: [] }, request.current.id);
+      await wire.create(name, request.current.id);
       await go(address(name));
     } catch (error) {
       const failure = failureOf(error);
@@ -171,19 +172,23 @@ type Ask = { scene: wire.Summary; close: () => void; done: () => void };
 function Rename({ scene, close, done }: Ask) {
   const [to, setTo] = useState(scene.name);
   const [wrong, setWrong] = useState<string | null>(null);
-  const request = useRef(crypto.randomUUID());
+  const open = useRef<wire.Asked | null>(null);
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     const bad = to === scene.name ? "That is its name already." : misnamed(to);
     setWrong(bad);
     if (bad) return;
+    const asked = wire.asking(open.current, to, scene.revision);
     try {
-      await wire.rename(scene.name, to, scene.revision, request.current);
+      await wire.rename(scene.name, asked);
       done();
       close();
     } catch (error) {
-      setWrong(failureOf(error).message);
-      request.current = crypto.randomUUID();
+      const failure = failureOf(error);
+      setWrong(failure.message);
+      open.current = wire.stillOpen(asked, failure.kind);
+      // The next try stands on the scene as it is now.
+      done();
     }
   };
   return (
@@ -218,15 +223,19 @@ function Rename({ scene, close, done }: Ask) {
 
 function Trash({ scene, close, done }: Ask) {
   const [wrong, setWrong] = useState<string | null>(null);
-  const request = useRef(crypto.randomUUID());
+  const open = useRef<wire.Asked | null>(null);
   const trash = async (): Promise<void> => {
+    const asked = wire.asking(open.current, "", scene.revision);
     try {
-      await wire.trash(scene.name, scene.revision, request.current);
+      await wire.trash(scene.name, asked);
       done();
       close();
     } catch (error) {
-      setWrong(failureOf(error).message);
-      request.current = crypto.randomUUID();
+      const failure = failureOf(error);
+      setWrong(failure.message);
+      open.current = wire.stillOpen(asked, failure.kind);
+      // The next try stands on the scene as it is now.
+      done();
     }
   };
   return (

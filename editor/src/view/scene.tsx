@@ -265,7 +265,7 @@ function Says({ desk, view }: { desk: Desk; view: View }) {
               <button type="button" onClick={() => desk.choose("reload")} disabled={keeping.saving}>
                 Reload from disk
               </button>
-              <button type="button" className="danger" onClick={() => desk.choose("overwrite")} disabled={keeping.saving || keeping.looking}>
+              <button type="button" className="danger" onClick={() => desk.choose("overwrite")} disabled={keeping.saving || keeping.looking || !halt.shown}>
                 Overwrite anyway
               </button>
             </>
@@ -357,7 +357,7 @@ function Says({ desk, view }: { desk: Desk; view: View }) {
         tone="attention"
         actions={
           <>
-            <button type="button" className="main" onClick={() => void desk.bringBack(kept)}>
+            <button type="button" className="main" onClick={() => void desk.bringBack(kept)} disabled={keeping.saving}>
               {kept.aside ? "Get it back" : "Restore them"}
             </button>
             <button type="button" onClick={() => void desk.discard(kept)}>

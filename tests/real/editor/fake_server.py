@@ -274,6 +274,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.fail(403, "permission_denied", reason="session")
         elif parts == ["scenes"]:
             name = body["name"]
+            # As the real one: a tool's input is strict, and an element as the editor writes it is none.
+            if any("versionNonce" in element for element in body["elements"]):
+                self.fail(422, "invalid_scene")
+                return
             if name in state.scenes:
                 self.fail(409, "already_exists")
                 return

@@ -12,7 +12,7 @@ from tests.real.editor.conftest import Person, Watch, element, on_disk, scene
 from tests.real.editor.fake_server import FakeServer
 
 if TYPE_CHECKING:
-    from playwright.sync_api import FloatRect, Page
+    from playwright.sync_api import FloatRect, Page, Route
 
 
 def ids(document: dict[str, Any], *, live: bool = True) -> list[str]:
@@ -57,6 +57,19 @@ def test_what_the_loader_drops_goes_back_where_it_stood(fake: FakeServer, person
     assert sent["elements"][:-1] == before
     assert sent["elements"][-1]["type"] == "rectangle"
     assert sent["appState"] == {"viewBackgroundColor": "#ffffff", "gridStep": 7}
+
+
+def test_a_tall_drawing_opens_whole_below_the_toolbar(fake: FakeServer, person: Person, page: Page) -> None:
+    fake.write("plan", scene(element("a", 0, 0, width=200, height=1200)))
+    person.opens("plan")
+    bar = page.locator(".App-toolbar").bounding_box()
+    assert bar is not None
+    zoom = int(page.get_by_role("button", name="Reset zoom").inner_text().rstrip("%")) / 100
+    # The drawing's middle is the canvas's middle.
+    assert 424 - zoom * 600 > bar["y"] + bar["height"]
+    person.drags(640, 424, 640, 464)
+    page.get_by_text("revision 2 ·").wait_for()
+    assert on_disk(fake, "plan")["elements"][0]["y"] == pytest.approx(40 / zoom, abs=2)
 
 
 @pytest.mark.promise("scene.page.viewport")
@@ -178,7 +191,8 @@ def test_overwrite_makes_the_persons_version_the_next_revision(
     made = on_disk(fake, "plan")
     assert "c" not in ids(made)
     assert len(ids(made)) == 2
-    assert fake.puts[-1]["force"] is True
+    # It replaces the revision that was shown and no other, so it may be sent again at any time.
+    assert "force" not in fake.puts[-1]
     assert fake.puts[-1]["expected_revision"] == 2
     assert ids(fake.scenes["plan"][1].scene) == ["a", "c"]
 
@@ -198,6 +212,46 @@ def test_reload_takes_the_files_version_and_the_persons_can_be_had_back(
     page.get_by_role("button", name="Overwrite anyway").click()
     page.get_by_text("revision 3 ·").wait_for()
     assert len(ids(on_disk(fake, "plan"))) == 2
+
+
+def test_an_overwriting_without_an_answer_goes_over_no_revision_that_nobody_saw(
+    fake: FakeServer, person: Person, page: Page, conflict: Callable[[], None]
+) -> None:
+    conflict()
+    fake.refuse = (423, "scene_busy")
+    page.get_by_role("button", name="Overwrite anyway").click()
+    person.state("busy")
+    fake.write("plan", scene(element("a", 0, 0), element("d", 0, 300)))
+    fake.refuse = None
+    person.state("conflict")
+    page.get_by_text("saved revision 3 while you were drawing").wait_for()
+    assert ids(on_disk(fake, "plan")) == ["a", "d"]
+
+
+def test_a_version_brought_back_during_a_save_goes_over_nothing_of_that_save(
+    fake: FakeServer, person: Person, page: Page, conflict: Callable[[], None]
+) -> None:
+    conflict()
+    page.get_by_role("button", name="Reload from disk").click()
+    person.state("clean")
+    held: dict[str, Route] = {}
+
+    def hold(route: Route) -> None:
+        if held.setdefault(route.request.method, route) is not route:
+            route.continue_()
+
+    page.route("**/api/scenes/plan", hold)
+    person.draws(600, 500)
+    page.get_by_role("button", name="Get it back").click()
+    person.until(lambda: len(held) == 2)
+    held["GET"].continue_()
+    person.until(lambda: page.get_by_text("Your own version is set aside").count() == 0)
+    held["PUT"].continue_()
+    # The save landed: it is news for what was brought back, not what that was made from.
+    person.until(lambda: len(fake.scenes["plan"]) == 3)
+    person.state("conflict")
+    assert ids(on_disk(fake, "plan"))[:2] == ["a", "c"]
+    assert len(ids(on_disk(fake, "plan"))) == 3
 
 
 def test_undo_takes_back_the_persons_shape_and_never_the_agents(fake: FakeServer, person: Person, page: Page) -> None:

@@ -124,6 +124,45 @@ def test_an_agent_that_writes_under_a_drag_meets_a_question(
     assert (place["a"] == 0) is ("by-agent" in served.live("plan"))
 
 
+def picture(identifier: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return an image and its file: one pixel."""
+    data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    shape = element(identifier, 0, 200, type="image", fileId="pixel", status="saved", scale=[1, 1], crop=None)
+    file = {"id": "pixel", "mimeType": "image/png", "dataURL": f"data:image/png;base64,{data}", "created": 1}
+    return shape, file
+
+
+def test_overwriting_brings_back_a_picture_that_the_file_lost(served: Served, person: Person, guard: Watch) -> None:
+    guard.refusals = True
+    shape, file = picture("image")
+    served.put("plan", scene(element("a", 0, 0), shape, files={"pixel": file}))
+    person.opens("plan")
+    page = person.page
+    page.get_by_test_id("toolbar-rectangle").dispatch_event("click")
+    person.drags(400, 600, 500, 660, hold=True)
+    served.put("plan", scene(element("a", 0, 0), element("b", 300, 0)))
+    page.get_by_text("changes wait until you finish.").wait_for()
+    page.mouse.up()
+    person.state("conflict")
+    page.get_by_role("button", name="Overwrite anyway").click()
+    person.state("clean")
+    assert served.live("plan")[:2] == ["a", "image"]
+    assert served.scene("plan")["files"] == {"pixel": file}
+
+
+def test_a_scene_that_went_is_saved_again_whole_under_its_name(served: Served, person: Person, guard: Watch) -> None:
+    guard.refusals = True
+    shape, file = picture("image")
+    served.put("plan", scene(element("a", 0, 0), shape, files={"pixel": file}))
+    person.opens("plan")
+    (served.folder / "plan.excalidraw").unlink()
+    person.page.get_by_role("button", name="Save as plan again").click()
+    person.state("clean")
+    person.until(lambda: (served.folder / "plan.excalidraw").is_file())
+    assert served.live("plan") == ["a", "image"]
+    assert served.scene("plan")["files"] == {"pixel": file}
+
+
 @pytest.mark.promise("scene.arrow.attached")
 def test_dragging_a_box_drags_its_arrow_and_changes_no_byte_of_the_rest(served: Served, person: Person) -> None:
     arrow = element("arrow", 120, 40, type="arrow", width=180, height=0, points=[[0, 0], [180, 0]])
