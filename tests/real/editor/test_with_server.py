@@ -158,7 +158,7 @@ def test_a_scene_that_went_is_saved_again_whole_under_its_name(served: Served, p
     (served.folder / "plan.excalidraw").unlink()
     person.page.get_by_role("button", name="Save as plan again").click()
     person.state("clean")
-    person.until(lambda: (served.folder / "plan.excalidraw").is_file())
+    person.until((served.folder / "plan.excalidraw").is_file)
     assert served.live("plan") == ["a", "image"]
     assert served.scene("plan")["files"] == {"pixel": file}
 
