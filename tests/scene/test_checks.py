@@ -169,3 +169,19 @@ def test_real_files_of_all_versions_are_valid(shared_data: Path) -> None:
             faulty[path.name] = {one["code"] for one in report.diagnostics if one["severity"] == "error"}
     # The first is no scene; the second's generator wrote arrows that name '' on both ends.
     assert faulty == {"35-skeleton-pipeline.excalidraw": {"invalid_scene"}, "38-out.excalidraw": {"invalid_reference"}}
+
+
+def test_a_link_that_runs_a_script_is_refused_when_it_is_new_and_passes_when_it_was_there() -> None:
+    link = "java\tscript:alert(1)"
+    assert ("invalid_scene", "/elements/0/link") in errors(whole(shape("a", link=link)))
+    base = stored(whole(shape("a"), shape("b", link=link)))
+    for changed in (
+        [*base.elements, shape("c", link="javascript:x")],
+        [shape("a", link=link), base.elements[1]],
+        [base.elements[0], shape("b", link="javascript:another")],
+    ):
+        with pytest.raises(SceneError) as refused:
+            require_no_new_fault(base.replaced(elements=changed), base, DEFAULT)
+        assert (refused.value.code, refused.value.details["pointer"][-5:]) == ("invalid_scene", "/link")
+    moved = base.replaced(elements=[base.elements[0], shape("b", x=5, link=link)])
+    require_no_new_fault(moved, base, DEFAULT)

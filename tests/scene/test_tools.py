@@ -20,7 +20,7 @@ from countermark.kernel.clock import SystemClock
 from countermark.kernel.ledger import Tx
 from countermark.kernel.stdio import Answered, Session, ToolError
 from countermark.kernel.workspace import Workspace
-from countermark.scene import contract, operation, tools, vocabulary
+from countermark.scene import contract, element, operation, tools, vocabulary
 from countermark.scene.adapter import SceneAdapter
 from countermark.scene.codes import STATUS
 from countermark.scene.env import Env
@@ -165,11 +165,14 @@ def test_every_types_example_fits_the_schema_and_the_domain(kind: str) -> None:
 
 
 def test_the_schema_names_what_the_domain_takes_and_nothing_else() -> None:
-    assert contract.TYPES == vocabulary.CREATABLE
     properties = contract.ELEMENT["properties"]
+    assert tuple(properties["type"]["enum"]) == vocabulary.CREATABLE
+    for end in ("startArrowhead", "endArrowhead"):
+        assert properties[end]["enum"] == [*vocabulary.ARROWHEADS, None]
+    taken = {"id", "type", "x", "y"}.union(element.COMMON, *element.INPUT.values())
+    assert set(properties) == taken
     assert set(properties["fontFamily"]["enum"]) == vocabulary.FONT_FAMILIES
     assert set(properties["fillStyle"]["enum"]) == vocabulary.FILL_STYLES
-    assert {one for one in properties["startArrowhead"]["enum"] if one} <= vocabulary.ARROWHEADS
     used: set[str] = set()
     for example in EXAMPLES.values():
         used |= set(example)

@@ -14,7 +14,8 @@ from typing import Any, Final
 from xml.parsers import expat
 
 from countermark.scene.codes import refuse
-from countermark.scene.spelling import escaped
+from countermark.scene.number import is_number
+from countermark.scene.spelling import escaped, shown
 from countermark.scene.vocabulary import MIME_TYPES
 
 _DATA_URL: Final = re.compile(r"data:([a-z]+/[a-z0-9.+-]+);base64,", re.IGNORECASE)
@@ -63,11 +64,12 @@ def fault(name: Any, entry: Any) -> tuple[str, str] | None:
         return "/id", "is another id than the file's name"
     for member in ("created", "lastRetrieved", "version"):
         value = entry.get(member)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+        if value is not None and not is_number(value):
             return f"/{member}", "is not a number"
-    if entry.get("mimeType") not in MIME_TYPES:
-        return "/mimeType", f"is {entry.get('mimeType')!r}, which is none of: {', '.join(sorted(MIME_TYPES))}"
-    what = _data(entry["mimeType"], entry.get("dataURL"))
+    mime = entry.get("mimeType")
+    if not isinstance(mime, str) or mime not in MIME_TYPES:
+        return "/mimeType", f"is {shown(mime)}, which is none of: {', '.join(sorted(MIME_TYPES))}"
+    what = _data(mime, entry.get("dataURL"))
     return None if what is None else ("/dataURL", what)
 
 
@@ -104,6 +106,8 @@ def unsafe_svg(content: bytes) -> str | None:
         parser.Parse(content, True)  # noqa: FBT003 - expat's own signature
     except expat.ExpatError as error:
         reading.found.append(f"is no well-formed SVG: {expat.errors.messages.get(error.code, 'error')}")
+    except (ValueError, LookupError):  # an encoding that the parser does not read
+        reading.found.append("is no well-formed SVG: unknown encoding")
     return next(iter(reading.found), None) or next(iter(_style("".join(reading.styles))), None)
 
 

@@ -13,8 +13,9 @@ from typing import Any, Final, NamedTuple
 
 from countermark.scene import elbow
 from countermark.scene.curve import path
-from countermark.scene.document import Element
+from countermark.scene.document import Element, kind_of
 from countermark.scene.line import plain, set_points
+from countermark.scene.number import is_measure
 from countermark.scene.outline import Point, box, crossing
 from countermark.scene.vocabulary import BINDABLE
 
@@ -42,13 +43,13 @@ _SHORTEST: Final = 10
 
 def can_hold(element: Mapping[str, Any]) -> bool:
     """Say whether an arrow can end at an element; at a text that is somebody's label it cannot."""
-    return element.get("type") in BINDABLE and not element.get("isDeleted") and not element.get("containerId")
+    return kind_of(element) in BINDABLE and not element.get("isDeleted") and not element.get("containerId")
 
 
 def gap_of(target: Target) -> float:
     """Return how far from a target's outline the editor stops an arrow: 5 px and half its stroke."""
     stroke = target.get("strokeWidth")
-    return _GAP + (stroke if isinstance(stroke, int | float) else 2) / 2
+    return _GAP + (stroke if is_measure(stroke) else 2) / 2
 
 
 def target_of(binding: Any) -> str | None:
@@ -166,7 +167,7 @@ def at_ratio(target: Target, fixed: Sequence[float]) -> Point:
 def fixed_of(binding: Any) -> Sequence[float] | None:
     """Return a binding's well-formed ratio."""
     fixed = binding.get("fixedPoint") if isinstance(binding, Mapping) else None
-    if isinstance(fixed, list | tuple) and len(fixed) == 2 and all(map(_finite, fixed)):  # noqa: PLR2004
+    if isinstance(fixed, list | tuple) and len(fixed) == 2 and all(map(is_measure, fixed)):  # noqa: PLR2004
         return fixed
     return None
 
@@ -215,18 +216,18 @@ def _straight(start: Target, end: Target, one: Point, other: Point, arrow: Eleme
 def _aim(target: Target, binding: Mapping[str, Any], seen_from: Point) -> Point:
     fixed = fixed_of(binding)
     focus = binding.get("focus")
-    if fixed is not None and (binding.get("mode") or not _finite(focus)):
+    if fixed is not None and (binding.get("mode") or not is_measure(focus)):
         # Ours aims at the centre in both terms: then the plain centre, not the point beside it.
         centred = all(abs(one - _HALF) <= 2 * _NEAR_HALF for one in fixed)
         return box(target).centre if centred and not focus else at_ratio(target, fixed)
-    return focus_point(target, float(focus), seen_from) if _finite(focus) and focus else box(target).centre
+    return focus_point(target, float(focus), seen_from) if is_measure(focus) and focus else box(target).centre
 
 
 def _stop(target: Target, binding: Mapping[str, Any], aim: Point, seen_from: Point, *, closest: bool = False) -> Stop:
     if binding.get("mode") == "inside":
         return Stop(aim, 0)
     stored = binding.get("gap")
-    gap = float(stored) if _finite(stored) and stored and not binding.get("mode") else gap_of(target)
+    gap = float(stored) if is_measure(stored) and stored and not binding.get("mode") else gap_of(target)
     gap = _CLOSEST if closest else gap
     point = crossing(target, seen_from, aim, gap)
     return Stop(aim, 0) if point is None else Stop(point, gap)
@@ -237,13 +238,13 @@ def _written(target: Target, binding: Mapping[str, Any], aim: Point, seen_from: 
     kept = dict(binding)
     ours = bool(kept.get("mode"))
     centred = math.dist(aim, box(target).centre) < _NOTHING
-    if not _finite(kept.get("focus")) or ours:
+    if not is_measure(kept.get("focus")) or ours:
         kept["focus"] = 0 if centred else plain(round(focus_of(target, seen_from, aim), 12))
-    if not _finite(kept.get("gap")) or ours:
+    if not is_measure(kept.get("gap")) or ours:
         kept["gap"] = plain(gap)
     if fixed_of(binding) is None:
         kept["fixedPoint"] = [_BESIDE_HALF, _BESIDE_HALF] if centred else ratio(target, aim)
-    if kept.get("mode") not in {"orbit", "inside", "skip"}:
+    if kept.get("mode") not in ("orbit", "inside", "skip"):
         kept["mode"] = "orbit" if gap else "inside"
     return kept
 
@@ -254,7 +255,3 @@ def _cross(one: Point, other: Point, point: Point) -> float:
 
 def _beside(value: float) -> float:
     return _BESIDE_HALF if abs(value - _HALF) < _NEAR_HALF else plain(value)
-
-
-def _finite(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

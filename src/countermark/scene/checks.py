@@ -6,7 +6,6 @@ had passes, everything new counts. Nothing here is shared with what makes or cha
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,10 +15,11 @@ import orjson
 
 from countermark.scene import attachment
 from countermark.scene.codes import refuse
-from countermark.scene.document import Scene
+from countermark.scene.document import Scene, kind_of
 from countermark.scene.element_check import Fault, faults, flaws, is_key
 from countermark.scene.limits import Limits
-from countermark.scene.spelling import escaped
+from countermark.scene.number import is_number
+from countermark.scene.spelling import escaped, shown
 from countermark.scene.vocabulary import BINDABLE, CONTAINERS, FRAMES, LEGACY_TYPES, READABLE
 
 Json = dict[str, Any]
@@ -113,7 +113,7 @@ def _report(faults: Sequence[Fault], stats: Json) -> Report:
 def _envelope(value: Mapping[str, Any], limits: Limits, found: _Findings) -> None:
     kind = value.get("type")
     if kind != "excalidraw":
-        found.add("invalid_scene", "/type", f"The type is {kind!r}, not 'excalidraw'.")
+        found.add("invalid_scene", "/type", f"The type is {shown(kind)}, not 'excalidraw'.")
     if value.get("version") != 2:  # noqa: PLR2004 - the format's version
         found.add("invalid_scene", "/version", "The version is not 2.", severity="warning")
     for name, shape, said in (
@@ -140,7 +140,7 @@ def _app_state(state: Mapping[str, Any], found: _Findings) -> None:
     colour, grid, shown = (state.get(name) for name in ("viewBackgroundColor", "gridSize", "gridModeEnabled"))
     if colour is not None and not isinstance(colour, str):
         found.add("invalid_scene", "/appState/viewBackgroundColor", "This is no colour.")
-    if grid is not None and (isinstance(grid, bool) or not isinstance(grid, int | float)):
+    if grid is not None and not is_number(grid):
         found.add("invalid_scene", "/appState/gridSize", "This is neither a number nor null.")
     if shown is not None and not isinstance(shown, bool):
         found.add("invalid_scene", "/appState/gridModeEnabled", "This is neither true nor false.")
@@ -185,14 +185,15 @@ def _references(
     for member, target, kinds, what in _named(element):
         other = known.get(target) if isinstance(target, str) else None
         if other is None:
-            yield fault(member, f"{target!r} is not in the scene.")
+            yield fault(member, f"{shown(target)} is not in the scene.")
         elif other.get("isDeleted"):
-            yield fault(member, f"{target!r} is deleted.", "warning")
-        elif other.get("type") not in kinds:
-            yield fault(member, f"{target!r} is {other.get('type')!r}, which is no {what}.")
+            yield fault(member, f"{shown(target)} is deleted.", "warning")
+        elif kind_of(other) not in kinds:
+            yield fault(member, f"{shown(target)} is {shown(other.get('type'))}, which is no {what}.")
         if member.endswith("/elementId") and about is not None and not _lists(other, about):
-            yield fault(member, f"{target!r} does not list this arrow: it will not follow.", "warning")
-    if kind == "image" and element.get("fileId") not in files:
+            yield fault(member, f"{shown(target)} does not list this arrow: it will not follow.", "warning")
+    picture = element.get("fileId")
+    if kind == "image" and not (isinstance(picture, str) and picture in files):
         yield fault("/fileId", "The image names no file of the scene.")
 
 
@@ -251,7 +252,7 @@ def _order(elements: Sequence[Any], found: _Findings) -> None:
 def _stats(value: Mapping[str, Any], elements: Sequence[Any], files: Mapping[str, Any]) -> Json:
     objects = [element for element in elements if isinstance(element, Mapping)]
     live = [element for element in objects if not element.get("isDeleted")]
-    kinds = Counter(str(element.get("type")) for element in live)
+    kinds = Counter(_named_kind(element) for element in live)
     stats: Json = {
         "elements": len(elements),
         "live": len(live),
@@ -266,11 +267,16 @@ def _stats(value: Mapping[str, Any], elements: Sequence[Any], files: Mapping[str
     return stats
 
 
+def _named_kind(element: Mapping[str, Any]) -> str:
+    kind = element.get("type")
+    return kind if isinstance(kind, str) else shown(kind)
+
+
 def _bounds(elements: Sequence[Mapping[str, Any]]) -> list[float] | None:
     boxes = []
     for element in elements:
         sides = [element.get(name) for name in ("x", "y", "width", "height")]
-        if all(isinstance(side, int | float) and not isinstance(side, bool) and math.isfinite(side) for side in sides):
+        if all(map(is_number, sides)):
             x, y, width, height = (float(side) for side in sides if side is not None)
             boxes.append((x, y, x + width, y + height))
     if not boxes:

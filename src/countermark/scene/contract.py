@@ -10,27 +10,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from countermark.kernel.tool import read_schema
+from countermark.scene.vocabulary import ARROWHEADS, CREATABLE, MOST_OPERATIONS
 
 Json = dict[str, Any]
-
-MOST_OPERATIONS: Final = 500
-TYPES: Final = ("rectangle", "ellipse", "diamond", "arrow", "line", "text", "freedraw", "image")
-"""The creatable types (seed 3 §2.1)."""
-
-ARROWHEADS: Final = (
-    "arrow",
-    "bar",
-    "dot",
-    "circle",
-    "circle_outline",
-    "triangle",
-    "triangle_outline",
-    "diamond",
-    "diamond_outline",
-    "crowfoot_one",
-    "crowfoot_many",
-    "crowfoot_one_or_many",
-)
 
 _NUMBER: Final = {"type": "number"}
 _TEXT: Final = {"type": "string"}
@@ -74,7 +56,7 @@ _MEMBERS: Final[Json] = {
     "startElementId": {**_MAYBE_TEXT, "description": "Arrow: bind its start to this element; null unbinds"},
     "endElementId": _MAYBE_TEXT,
     "startArrowhead": _HEAD,
-    "endArrowhead": {"type": ["string", "null"], "description": "As startArrowhead"},
+    "endArrowhead": _HEAD,
     "groupIds": {"type": "array", "items": _TEXT},
     "frameId": _MAYBE_TEXT,
     "link": _MAYBE_TEXT,
@@ -85,9 +67,11 @@ _MEMBERS: Final[Json] = {
 ELEMENT: Final[Json] = {
     "type": "object",
     "properties": {
-        "type": {"enum": list(TYPES)},
+        "type": {"enum": list(CREATABLE)},
         "id": {**_TEXT, "description": "Yours, unique; left out: made"},
         **_MEMBERS,
+        "autoResize": {**_YES_NO, "description": "Text: false wraps at width"},
+        "containerId": {**_MAYBE_TEXT, "description": "Text: bind it to this shape or arrow"},
         "elbowed": {**_YES_NO, "description": "Arrow with right angles"},
         "pressures": {"type": "array", "items": _NUMBER},
         "simulatePressure": _YES_NO,

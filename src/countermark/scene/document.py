@@ -29,13 +29,18 @@ APP_STATE: Final = ("viewBackgroundColor", "gridSize", "gridModeEnabled")
 
 _EXACT: Final = 2**53
 _PLAIN_FROM: Final = 1e-4
-_PARTS: Final = ("elements", "appState", "files")
 _OTHER_KINDS: Final = frozenset({"excalidraw-skeleton", "excalidrawlib", "excalidraw/clipboard"})
+
+
+def kind_of(element: Mapping[str, Any]) -> str:
+    """Return an element's type; nothing where a file has no text there."""
+    kind = element.get("type")
+    return kind if isinstance(kind, str) else ""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A document. `elements` in drawing order, tombstones included; `files` by file id; `extra` all other members.
+    """A document. `elements` in drawing order, tombstones included; `files` by file id.
 
     `source` holds the bytes that were read; `dump` gives the bytes of the scene as it is now. `whole` is the document
     as it was read, in its own order.
@@ -70,11 +75,6 @@ class Scene:
             files=self.files if files is None or same(files, self.files) else files,
             base=self.base or self,
         )
-
-    @property
-    def extra(self) -> dict[str, Any]:
-        """The members of the document beside elements, appState and files."""
-        return {name: value for name, value in self.whole.items() if name not in _PARTS}
 
     @cached_property
     def by_id(self) -> Mapping[str, Element]:
@@ -117,11 +117,6 @@ def _loaded(data: bytes, limits: Limits) -> Scene:
     scene = _scene(value if layout is None else layout.value(), data, layout)
     require_within(scene, limits)
     return scene
-
-
-def of_value(value: Any, limits: Limits) -> Scene:
-    """Return the document of a JSON value that a caller sent, in the editor's own layout; raises as `load` does."""
-    return load(spell(value, HOUSE, "").encode(), limits)
 
 
 def empty() -> Scene:
@@ -181,17 +176,6 @@ def count(data: bytes) -> int:
         return len(value.get("elements") or ())
     except (orjson.JSONDecodeError, AttributeError, TypeError):
         raise _misshapen("", "is not a document") from None
-
-
-def adopted(base: Scene, elements: Sequence[Element]) -> list[Element]:
-    """Return elements that somebody sent, each that says the same as the base's of that id as the base's own object.
-
-    So an element that was only read and sent back keeps its bytes.
-    """
-    return [
-        known if (known := base.by_id.get(str(element.get("id")))) is not None and same(known, element) else element
-        for element in elements
-    ]
 
 
 def require_within(scene: Scene, limits: Limits, *, size: int = 0) -> None:

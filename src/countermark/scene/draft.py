@@ -29,7 +29,7 @@ class Draft:
 
     def get(self, name: str | None) -> Element | None:
         """Return an element as it is now, tombstones too, for reading."""
-        if name is None:
+        if not isinstance(name, str):
             return None
         return self.changed.get(name) or self.made.get(name) or self.base.get(name)
 

@@ -14,6 +14,7 @@ from countermark.scene.document import Element
 from countermark.scene.env import Env
 from countermark.scene.field import MISSING, Fields
 from countermark.scene.line import line_points, set_points
+from countermark.scene.spelling import shown
 from countermark.scene.vocabulary import (
     ARROWHEADS,
     CREATABLE,
@@ -33,7 +34,7 @@ FONT: Final = ("fontSize", "fontFamily", "textAlign", "verticalAlign", "lineHeig
 ARROW: Final = ("startArrowhead", "endArrowhead", "startElementId", "endElementId", "label", "elbowed")
 LABEL: Final = ("text", "id", "strokeColor", "opacity", *FONT)
 
-_INPUT: Final[Mapping[str, tuple[str, ...]]] = {
+INPUT: Final[Mapping[str, tuple[str, ...]]] = {
     "rectangle": ("width", "height", "label"),
     "ellipse": ("width", "height", "label"),
     "diamond": ("width", "height", "label"),
@@ -84,8 +85,8 @@ def make(given: Any, pointer: str, env: Env) -> Made:
     if kind not in CREATABLE:
         code = "unsupported_element" if isinstance(kind, str) else "invalid_operation"
         what = "can be kept but not created" if kind in READABLE else "is no type that can be created"
-        fields.wrong("type", f"({kind!r}) {what}", f"Use one of: {', '.join(CREATABLE)}.", code)
-    fields.only({"id", "type", "seed", *COMMON, *_INPUT[kind]}, SET_BY_STORE)
+        fields.wrong("type", f"({shown(kind)}) {what}", f"Use one of: {', '.join(CREATABLE)}.", code)
+    fields.only({"id", "type", "seed", *COMMON, *INPUT[kind]}, SET_BY_STORE)
     if kind == "text":
         return Made(_text(fields, env))
     if kind == "freedraw":
@@ -124,9 +125,10 @@ def label_element(said: Label, container: Mapping[str, Any], env: Env) -> Elemen
     """Return the text element of a label, centred, not laid out yet."""
     fields = Fields({}, said.pointer)
     element = _base(fields, env, 0, 0, None, "text")
+    groups, frame = container.get("groupIds"), container.get("frameId")
     element["strokeColor"] = container.get("strokeColor") or element["strokeColor"]
-    element["groupIds"] = list(container.get("groupIds") or [])
-    element["frameId"] = container.get("frameId")
+    element["groupIds"] = list(groups) if isinstance(groups, list) else []
+    element["frameId"] = frame if isinstance(frame, str) else None
     element |= _letters(said.text, {"textAlign": "center", "verticalAlign": "middle", **said.fields})
     element |= {name: field for name, field in said.fields.items() if name in {"id", "strokeColor", "opacity"}}
     element["containerId"] = container["id"]

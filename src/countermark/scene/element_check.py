@@ -7,12 +7,15 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from countermark.scene.address import is_active
 from countermark.scene.limits import Limits
-from countermark.scene.spelling import escaped
+from countermark.scene.number import is_number
+from countermark.scene.spelling import escaped, shown
 from countermark.scene.vocabulary import (
     ARROWHEADS,
     DEEPEST,
     FARTHEST,
+    FEWEST_POINTS,
     FILL_STYLES,
     IMAGE_STATUSES,
     KNOWN_FAMILIES,
@@ -40,7 +43,6 @@ _TEXT_NUMBERS: Final = ("fontSize", "lineHeight")
 _WHOLE: Final = ("version", "versionNonce", "seed")
 _COLOURS: Final = ("strokeColor", "backgroundColor")
 _FLAGS: Final = ("isDeleted", "locked", "elbowed", "autoResize", "simulatePressure", "polygon")
-_FEWEST: Final = {"arrow": 2, "line": 2, "draw": 2, "freedraw": 1}
 
 
 class Fault(NamedTuple):
@@ -75,13 +77,13 @@ def faults(element: Mapping[str, Any], pointer: str, limits: Limits) -> Iterator
         return Fault(code, severity, f"{pointer}/{member}" if member else pointer, message, about)
 
     if not isinstance(name, str) or not name:
-        yield fault("id", f"The id {name!r} is no text.")
+        yield fault("id", f"The id {shown(name)} is no text.")
     elif len(name) > LONGEST_ID:
         yield fault("id", f"The id has {len(name)} characters, {LONGEST_ID} are usual.", "warning")
-    if kind in LEGACY_TYPES:
+    if isinstance(kind, str) and kind in LEGACY_TYPES:
         yield fault("type", f"{kind!r} is of an old version; the editor exchanges or drops it.", "warning")
     elif kind not in READABLE:
-        message = f"The type {kind!r} is not known; the editor drops the element."
+        message = f"The type {shown(kind)} is not known; the editor drops the element."
         yield fault("type", message, code="unsupported_element")
         return
     for member, what, severity in (*_values(element), *_of_type(element, str(kind), limits)):
@@ -121,20 +123,20 @@ def is_key(key: str) -> bool:
 def _values(element: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     for member in ("x", "y", "width", "height"):
         value = element.get(member)
-        if not _number(value):
+        if not is_number(value):
             severity = "warning" if value is None else "error"
-            yield member, f"{value!r} is no finite number.", severity
-        elif abs(value) > FARTHEST:  # type: ignore[arg-type]
-            yield member, f"{value} lies beyond {FARTHEST}.", "warning"
+            yield member, f"{shown(value)} is no finite number.", severity
+        elif abs(value) > FARTHEST:
+            yield member, f"{shown(value)} lies beyond {FARTHEST}.", "warning"
     for member in _NUMBERS:
         value = element.get(member)
-        if value is not None and not _number(value):
-            yield member, f"{value!r} is no finite number.", "error"
+        if value is not None and not is_number(value):
+            yield member, f"{shown(value)} is no finite number.", "error"
         elif member in _WHOLE and isinstance(value, float) and not value.is_integer():
-            yield member, f"{value} is not whole.", "error"
+            yield member, f"{shown(value)} is not whole.", "error"
     opacity = element.get("opacity")
-    if _number(opacity) and not 0 <= opacity <= 100:  # type: ignore[operator]  # noqa: PLR2004 - per cent
-        yield "opacity", f"{opacity} is not between 0 and 100.", "error"
+    if is_number(opacity) and not 0 <= opacity <= 100:  # noqa: PLR2004 - per cent
+        yield "opacity", f"{shown(opacity)} is not between 0 and 100.", "error"
     yield from _words(element)
     yield from _shapes(element)
 
@@ -143,15 +145,15 @@ def _words(element: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     for member, words in _WORDS.items():
         value = element.get(member)
         if value is not None and (not isinstance(value, str) or value not in words):
-            yield member, f"{value!r} is not known to the format.", "error"
+            yield member, f"{shown(value)} is not known to the format.", "error"
     for member in _COLOURS:
         value = element.get(member)
         if value is not None and not isinstance(value, str):
-            yield member, f"{value!r} is no colour.", "error"
+            yield member, f"{shown(value)} is no colour.", "error"
     for member in _FLAGS:
         value = element.get(member)
         if value is not None and not isinstance(value, bool):
-            yield member, f"{value!r} is neither true nor false.", "error"
+            yield member, f"{shown(value)} is neither true nor false.", "error"
 
 
 def _shapes(element: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -165,36 +167,36 @@ def _shapes(element: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         if not isinstance(entry, Mapping) or not isinstance(entry.get("id"), str):
             yield f"boundElements/{place}", "This names no element.", "error"
     rounded = element.get("roundness")
-    if rounded is not None and not (isinstance(rounded, Mapping) and rounded.get("type") in ROUNDNESS_TYPES):
+    if rounded is not None and not (isinstance(rounded, Mapping) and _is_one_of(rounded.get("type"), ROUNDNESS_TYPES)):
         yield "roundness", "This is no roundness.", "error"
     key = element.get("index")
     if key is not None and not (isinstance(key, str) and is_key(key)):
-        yield "index", f"{key!r} is no order key; the editor may refuse the whole file.", "error"
+        yield "index", f"{shown(key)} is no order key; the editor may refuse the whole file.", "error"
     link = element.get("link")
     if link is not None and not isinstance(link, str):
         yield "link", "This is no address.", "error"
+    elif link is not None and is_active(link):
+        yield "link", f"{shown(link)} is an address that runs a script.", "error"
     custom = element.get("customData")
     if custom is not None and not isinstance(custom, Mapping):
         yield "customData", "This is not an object.", "error"
 
 
 def _of_type(element: Mapping[str, Any], kind: str, limits: Limits) -> Iterator[tuple[str, str, str]]:
-    if kind in _FEWEST:
+    if kind in FEWEST_POINTS:
         yield from _points(element, kind)
     if kind in {"arrow", "line"}:
         for head in ("startArrowhead", "endArrowhead"):
             value = element.get(head)
             if value is not None and (not isinstance(value, str) or value not in ARROWHEADS):
-                yield head, f"{value!r} is not known to the format.", "error"
+                yield head, f"{shown(value)} is not known to the format.", "error"
         for end in ("startBinding", "endBinding"):
             value = element.get(end)
             if value is not None and not isinstance(value, Mapping):
                 yield end, "This is no binding.", "error"
     if kind == "text":
         yield from _text(element, limits)
-    elif (
-        kind not in _FEWEST and not element.get("isDeleted") and not element.get("width") and not element.get("height")
-    ):
+    elif kind not in FEWEST_POINTS and not any(element.get(name) for name in ("isDeleted", "width", "height")):
         yield "", "The element has no size; the editor drops it.", "warning"
 
 
@@ -207,11 +209,15 @@ def _text(element: Mapping[str, Any], limits: Limits) -> Iterator[tuple[str, str
         yield "text", f"The text has {len(text)} characters, {limits.max_text_length} are allowed.", "error"
     for member in _TEXT_NUMBERS:
         value = element.get(member)
-        if value is not None and not (_number(value) and value > 0):
-            yield member, f"{value!r} is no number above 0.", "error"
+        if value is not None and not (is_number(value) and value > 0):
+            yield member, f"{shown(value)} is no number above 0.", "error"
     family = element.get("fontFamily")
-    if family is not None and (isinstance(family, bool) or family not in KNOWN_FAMILIES):
-        yield "fontFamily", f"{family!r} is no known font; another is shown.", "warning"
+    if family is not None and not _is_one_of(family, KNOWN_FAMILIES):
+        yield "fontFamily", f"{shown(family)} is no known font; another is shown.", "warning"
+
+
+def _is_one_of(value: Any, numbers: Collection[int]) -> bool:
+    return is_number(value) and value in numbers
 
 
 def _points(element: Mapping[str, Any], kind: str) -> Iterator[tuple[str, str, str]]:
@@ -220,10 +226,10 @@ def _points(element: Mapping[str, Any], kind: str) -> Iterator[tuple[str, str, s
         yield "points", "There are no points; the editor refuses the whole file.", "error"
         return
     for place, point in enumerate(points):
-        if not isinstance(point, list) or len(point) not in (2, 3) or not all(map(_number, point)):
+        if not isinstance(point, list) or len(point) not in (2, 3) or not all(map(is_number, point)):
             yield f"points/{place}", "This is no point.", "error"
             return
-    if len(points) < _FEWEST[kind] and not element.get("isDeleted"):
+    if len(points) < FEWEST_POINTS[kind] and not element.get("isDeleted"):
         yield "points", "There are too few points; the editor drops the element.", "error"
     far = max((abs(number) for point in points for number in point[:2]), default=0)
     if kind != "freedraw" and far > LONGEST_LINE:
@@ -231,7 +237,3 @@ def _points(element: Mapping[str, Any], kind: str) -> Iterator[tuple[str, str, s
     pressures = element.get("pressures")
     if isinstance(pressures, list) and len(pressures) > len(points):
         yield "pressures", "There are more pressures than points.", "error"
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

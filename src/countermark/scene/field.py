@@ -5,21 +5,17 @@ Numbers are finite and within bounds, a boolean is no number, words are the form
 
 from __future__ import annotations
 
-import html
-import math
-import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final, NoReturn
-from urllib.parse import unquote
 
+from countermark.scene.address import is_active
 from countermark.scene.codes import refuse
+from countermark.scene.number import is_number
 from countermark.scene.outline import Point
-from countermark.scene.spelling import escaped
+from countermark.scene.spelling import escaped, shown
 from countermark.scene.vocabulary import COLOUR, DEEPEST, FARTHEST, LONGEST_ID, POLLUTING, ROUNDNESS_TYPES
 
 MISSING: Final = object()
-_SCHEME: Final = re.compile(r"(?:javascript|data|vbscript):", re.IGNORECASE)
-_BLANK: Final = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028\u2029\ufeff]")
 _LONGEST_LINK: Final = 2_048
 _FEWEST_POINTS: Final = 2
 
@@ -106,7 +102,7 @@ class Fields:
             return value
         if isinstance(value, bool) or not isinstance(value, str | int) or value not in words:
             known = ", ".join(str(word) for word in sorted(words, key=str))
-            self.wrong(name, f"is {value!r}, which the format does not know", f"Give one of: {known}.")
+            self.wrong(name, f"is {shown(value)}, which the format does not know", f"Give one of: {known}.")
         return value
 
     def text(self, name: str, default: Any = MISSING, *, longest: int, empty: bool = False) -> Any:
@@ -198,11 +194,6 @@ class Fields:
         return found
 
 
-def is_number(value: Any) -> bool:
-    """Say whether a value is a finite number and no boolean."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def is_identity(value: Any) -> bool:
     """Say whether a value is text of 1 to 64 whole characters and no name that pollutes a prototype."""
     return isinstance(value, str) and 0 < len(value) <= LONGEST_ID and value not in POLLUTING and is_text(value)
@@ -217,14 +208,6 @@ def is_text(value: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def is_active(address: str) -> bool:
-    """Say whether an address would run a script, however it is disguised."""
-    seen = address
-    for _ in range(3):
-        seen = _BLANK.sub("", unquote(html.unescape(seen)))
-    return _SCHEME.match(seen) is not None
 
 
 def flaw(value: Any) -> tuple[str, str] | None:

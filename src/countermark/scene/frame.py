@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from countermark.scene.change import Change
 from countermark.scene.codes import refuse
+from countermark.scene.document import kind_of
 from countermark.scene.line import plain
 from countermark.scene.relation import Relations, is_sound, label_of
 from countermark.scene.vocabulary import FRAMES
@@ -20,9 +21,9 @@ def enter(change: Change, found: Relations) -> None:
         if wanted is not None:
             frame = draft.live(wanted)
             what = None
-            if frame is None or frame.get("type") not in FRAMES:
+            if frame is None or kind_of(frame) not in FRAMES:
                 what = "is no live frame"
-            elif element.get("type") in FRAMES:
+            elif kind_of(element) in FRAMES:
                 what = "cannot hold a frame"
             if what is not None:
                 raise refuse(
@@ -46,7 +47,7 @@ def carry(change: Change, found: Relations) -> None:
     draft = change.draft
     for name, pose in list(change.shifted.items()):
         frame = draft.live(name)
-        if frame is None or frame.get("type") not in FRAMES:
+        if frame is None or kind_of(frame) not in FRAMES:
             continue
         dx, dy = frame["x"] - pose.x, frame["y"] - pose.y
         if not dx and not dy:

@@ -17,12 +17,10 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from countermark.scene.codes import SceneError, refuse
+from countermark.scene.vocabulary import DEEPEST, POLLUTING
 
-MAX_DEPTH: Final = 64
-UNSAFE_NAMES: Final = frozenset({"__proto__", "constructor", "prototype"})
-
-_TOO_DEEP: Final = b"\n" + b"  " * (MAX_DEPTH + 1)
-_UNSAFE: Final = tuple(f'"{name}": '.encode() for name in sorted(UNSAFE_NAMES))
+_TOO_DEEP: Final = b"\n" + b"  " * (DEEPEST + 1)
+_UNSAFE: Final = tuple(f'"{name}": '.encode() for name in sorted(POLLUTING))
 _LARGE: Final = 1 << 18
 _RESTING: Final = threading.Lock()
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
@@ -144,9 +142,9 @@ def _unreadable(data: bytes, error: orjson.JSONDecodeError) -> SceneError:
 def _too_deep() -> SceneError:
     return refuse(
         "invalid_scene",
-        f"The document is nested deeper than {MAX_DEPTH} levels.",
+        f"The document is nested deeper than {DEEPEST} levels.",
         next_action="Flatten what is nested.",
-        details={"reason": "too-deep", "max_depth": MAX_DEPTH},
+        details={"reason": "too-deep", "max_depth": DEEPEST},
     )
 
 

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from countermark.scene.curve import middle
 from countermark.scene.document import Element
 from countermark.scene.env import Env
 from countermark.scene.line import plain
+from countermark.scene.number import is_measure
 from countermark.scene.outline import Box, box
+from countermark.scene.vocabulary import FARTHEST
 
 PADDING: Final = 5
 _INSCRIBED: Final = math.sqrt(2)
 _ARROW_SHARE: Final = 0.7
 _ARROW_LEAST: Final = 11
 _TALLEST_LINE: Final = 10
+_SMALLEST: Final = 1 / 64
+"""Below it a font has no size to draw with."""
 
 
 def line_height(family: int) -> float:
@@ -52,8 +56,7 @@ def fit(text: Element, container: Mapping[str, Any], env: Env) -> tuple[float, f
     Changes `text`. An arrow keeps its size, whatever its label.
     """
     family, size, spacing = metrics(text)
-    words = text.get("originalText")
-    words = words if isinstance(words, str) else text.get("text") or ""
+    words = _words(text)
     width, height = room(container, size)
     text["text"] = env.wrap(words, family, size, width)
     measured = env.measure(text["text"], family, size, spacing)
@@ -78,8 +81,8 @@ def place(text: Element, container: Mapping[str, Any]) -> None:
     width, height = room(container, 0)
     left, top = -_reach(container["type"], frame.hx), -_reach(container["type"], frame.hy)
     free, below = width - text["width"], height - text["height"]
-    x = left + {"left": 0.0, "right": free}.get(text.get("textAlign") or "left", free / 2)
-    y = top + {"top": 0.0, "bottom": below}.get(text.get("verticalAlign") or "top", below / 2)
+    x = left + {"left": 0.0, "right": free}.get(str(text.get("textAlign") or "left"), free / 2)
+    y = top + {"top": 0.0, "bottom": below}.get(str(text.get("verticalAlign") or "top"), below / 2)
     _centre(text, frame, (x + text["width"] / 2, y + text["height"] / 2))
     text["angle"] = container.get("angle") or 0
 
@@ -87,14 +90,14 @@ def place(text: Element, container: Mapping[str, Any]) -> None:
 def measure(text: Element, env: Env) -> None:
     """Wrap and measure a text of its own, keeping the side it is aligned to and its top where they were."""
     family, size, spacing = metrics(text)
-    words = text.get("originalText") or text.get("text") or ""
+    words = _words(text)
     wraps = text.get("autoResize") is False
     text["text"] = env.wrap(words, family, size, text["width"]) if wraps else words
     measured = env.measure(text["text"], family, size, spacing)
     width = text["width"] if wraps else measured.width
     frame = box(text)
     # The side that stays is the aligned one, seen in the text's own turned frame.
-    share = {"left": 1, "right": -1}.get(text.get("textAlign") or "left", 0)
+    share = {"left": 1, "right": -1}.get(str(text.get("textAlign") or "left"), 0)
     shift = (width - text["width"]) / 2 * share, (measured.height - text["height"]) / 2
     text["width"], text["height"] = plain(width), plain(measured.height)
     _centre(text, frame, shift)
@@ -103,16 +106,24 @@ def measure(text: Element, env: Env) -> None:
 def metrics(text: Mapping[str, Any]) -> tuple[int, float, float]:
     """Return a text's family, font size and line height, with the editor's defaults where an old file has none."""
     family = text.get("fontFamily")
-    family = family if isinstance(family, int) and not isinstance(family, bool) else 5
+    family = family if type(family) is int and abs(family) < FARTHEST else 5
     size = text.get("fontSize")
-    size = size if isinstance(size, int | float) and size > 0 else 20
+    size = size if _is_size(size) else 20
     spacing = text.get("lineHeight")
-    if isinstance(spacing, int | float) and spacing > 0:
+    if _is_size(spacing):
         return family, size, spacing
     height, lines = text.get("height"), str(text.get("text") or "").count("\n") + 1
-    if isinstance(height, int | float) and 0 < height / lines / size < _TALLEST_LINE:
+    if is_measure(height) and 0 < height / lines / size < _TALLEST_LINE:
         return family, size, height / lines / size
     return family, size, line_height(family)
+
+
+def _words(text: Mapping[str, Any]) -> str:
+    return next((one for one in (text.get("originalText"), text.get("text")) if isinstance(one, str)), "")
+
+
+def _is_size(value: Any) -> TypeGuard[float]:
+    return is_measure(value) and _SMALLEST <= value <= FARTHEST
 
 
 def _centre(text: Element, frame: Box, point: tuple[float, float]) -> None:

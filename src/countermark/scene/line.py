@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from countermark.scene.codes import refuse
 from countermark.scene.document import Element
 from countermark.scene.field import Fields
+from countermark.scene.number import is_number
 from countermark.scene.outline import Point
 from countermark.scene.vocabulary import LONGEST_LINE
 
 
 def plain(value: float) -> float:
-    """Return a number as JavaScript would keep it: whole where it is whole, never a negative zero."""
+    """Return a number as JavaScript would keep it: whole where it is whole, never a negative zero.
+
+    Raises `invalid_scene` for what is not finite, which only numbers of a stored file can lead to.
+    """
+    if not is_number(value):
+        raise refuse(
+            "invalid_scene",
+            "A stored place or size is so far out that the change leads to no number.",
+            next_action="Delete the elements that lie there, or give them another place.",
+        )
     whole = int(value)
     return whole if whole == value else value
 

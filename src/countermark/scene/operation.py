@@ -18,15 +18,16 @@ from countermark.scene.document import APP_STATE, Element, Scene, empty, require
 from countermark.scene.draft import Draft
 from countermark.scene.element import Made, make
 from countermark.scene.env import Env
-from countermark.scene.field import Fields, is_number
+from countermark.scene.field import Fields
 from countermark.scene.jsontext import same, uncollected
 from countermark.scene.label import measure
+from countermark.scene.number import is_number
 from countermark.scene.patch import patch
 from countermark.scene.settle import settle
+from countermark.scene.vocabulary import MOST_OPERATIONS
 
-__all__ = ["MOST_OPERATIONS", "Applied", "Env", "apply", "create"]
+__all__ = ["Applied", "Env", "apply", "create"]
 
-MOST_OPERATIONS: Final = 500
 _KINDS: Final = ("add", "update", "delete")
 
 

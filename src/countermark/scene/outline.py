@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from countermark.scene.number import is_measure
+
 Point = tuple[float, float]
 Element = Mapping[str, Any]
 
@@ -167,11 +169,11 @@ def _radius(side: float, element: Element) -> float:
     if not isinstance(roundness, Mapping):
         return 0.0
     kind = roundness.get("type")
-    if kind in {1, 2}:
+    if kind in (1, 2):
         return side * _PROPORTION
     if kind == 3:  # noqa: PLR2004 - the format's number for adaptive corners
         fixed = roundness.get("value")
-        fixed = float(fixed) if isinstance(fixed, int | float) else _ADAPTIVE
+        fixed = float(fixed) if is_measure(fixed) and fixed >= 0 else _ADAPTIVE
         return side * _PROPORTION if side <= fixed / _PROPORTION else fixed
     return 0.0
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from countermark.scene.binding import END, START
 from countermark.scene.change import Change, Wish
-from countermark.scene.document import Element
+from countermark.scene.document import Element, kind_of
 from countermark.scene.element import (
     COMMON,
     FONT,
@@ -21,8 +21,9 @@ from countermark.scene.element import (
 from countermark.scene.field import Fields
 from countermark.scene.label import measure
 from countermark.scene.line import line_points, set_points
-from countermark.scene.relation import label_of, part, require_sound
+from countermark.scene.relation import container_of, label_of, part, require_sound
 from countermark.scene.relation import relations as found_relations
+from countermark.scene.spelling import shown
 from countermark.scene.vocabulary import ARROWHEADS, FARTHEST, FRAMES, LINEAR, READABLE, SHAPES
 
 _LINE: Final = ("width", "height", "points", "startArrowhead", "endArrowhead")
@@ -65,14 +66,14 @@ def patch(change: Change, name: str, given: Any, pointer: str) -> None:
 
 
 def _require_allowed(fields: Fields, element: Element) -> None:
-    kind = element.get("type")
+    kind = kind_of(element)
     if kind not in _OF_TYPE:
-        what = f"is of the type {kind!r}, of which nothing is known"
+        what = f"is of the type {shown(element.get('type'))}, of which nothing is known"
         fields.wrong("", what, f"Known are: {', '.join(READABLE)}.", "unsupported_element")
     fields.only({*COMMON, *_OF_TYPE[kind]}, SET_BY_STORE | {"id", "type"})
     if not fields.given:
         fields.wrong("", "changes nothing", "Give at least one field.")
-    if element.get("containerId") and kind == "text":
+    if container_of(element) and kind == "text":
         for placed in _PLACED:
             if fields.has(placed):
                 fields.wrong(placed, "of bound text follows its container", "Change the container instead.")
@@ -110,9 +111,10 @@ def _stroke(fields: Fields, element: Element) -> None:
         for name in ("width", "height"):
             if fields.has(name):
                 fields.wrong(name, "is given beside points", "Give points, or width and height.")
+        pressures = element.get("pressures")
         points = fields.points("points", fewest=1, widest=FARTHEST)
         set_points(element, [(element["x"] + x, element["y"] + y) for x, y in points])
-        element["pressures"] = list(element.get("pressures") or [])[: len(points)]
+        element["pressures"] = (pressures if isinstance(pressures, list) else [])[: len(points)]
     elif fields.has("width") or fields.has("height"):
         _scale(fields, element, *(fields.number(name, None, least=0) for name in ("width", "height")))
 
@@ -142,8 +144,9 @@ def _text(change: Change, fields: Fields, element: Element) -> None:
 
         said["lineHeight"] = metrics(element)[2]
     element.update(said)
-    if element.get("containerId"):
-        change.relabelled[element["containerId"]] = None
+    container = container_of(element)
+    if container is not None:
+        change.relabelled[container] = None
         return
     if fields.has("width"):
         element["autoResize"] = False

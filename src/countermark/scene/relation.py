@@ -5,16 +5,16 @@ A binding has two sides, and both count: 0.18.1 moves an arrow only if its targe
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from countermark.scene.binding import END, START, target_of
 from countermark.scene.codes import refuse
-from countermark.scene.document import Element
+from countermark.scene.document import Element, kind_of
 from countermark.scene.draft import Draft
-from countermark.scene.vocabulary import CONTAINERS, FRAMES
+from countermark.scene.number import is_measure
+from countermark.scene.vocabulary import CONTAINERS, FEWEST_POINTS, FRAMES
 
 Entry = dict[str, Any]
 
@@ -32,7 +32,7 @@ def relations(draft: Draft) -> Relations:
     """Return who holds on to whom, in one pass; arrows and texts whose target does not list them included."""
     found = Relations()
     for name, element in draft.alive():
-        kind = element.get("type")
+        kind = kind_of(element)
         if kind == "arrow":
             start, end = target_of(element.get(START)), target_of(element.get(END))
             if start is not None:
@@ -88,7 +88,7 @@ def _write(draft: Draft, holder: str, entries: list[Entry]) -> None:
 def label_of(draft: Draft, container: str, texts: Mapping[str, list[str]]) -> str | None:
     """Return the live text bound to a container: the one it lists, else one that names it."""
     holder = draft.get(container)
-    if holder is None or holder.get("type") not in CONTAINERS:
+    if holder is None or kind_of(holder) not in CONTAINERS:
         return None
     for entry in bound(holder):
         text = draft.live(entry.get("id")) if isinstance(entry.get("id"), str) else None
@@ -97,14 +97,20 @@ def label_of(draft: Draft, container: str, texts: Mapping[str, list[str]]) -> st
     return next(iter(texts.get(container, ())), None)
 
 
+def container_of(text: Mapping[str, Any]) -> str | None:
+    """Return the id of the container that a text names."""
+    name = text.get("containerId")
+    return name if isinstance(name, str) and name else None
+
+
 def is_sound(element: Mapping[str, Any]) -> bool:
     """Say whether an element has the numbers that geometry needs."""
     get = element.get
-    if not (_finite(get("x")) and _finite(get("y")) and _finite(get("width")) and _finite(get("height"))):
+    if not (is_measure(get("x")) and is_measure(get("y")) and is_measure(get("width")) and is_measure(get("height"))):
         return False
-    if not _finite(get("angle") or 0):
+    if not is_measure(get("angle") or 0):
         return False
-    fewest = {"arrow": 2, "line": 2, "draw": 2, "freedraw": 1}.get(str(element.get("type")))
+    fewest = FEWEST_POINTS.get(kind_of(element))
     if fewest is None:
         return True
     points = element.get("points")
@@ -124,9 +130,4 @@ def require_sound(element: Element, pointer: str) -> None:
 
 
 def _is_point(point: Any) -> bool:
-    return isinstance(point, list) and len(point) == 2 and all(map(_finite, point))  # noqa: PLR2004
-
-
-def _finite(value: Any) -> bool:
-    kind = type(value)
-    return kind is int or (kind is float and math.isfinite(value))
+    return isinstance(point, list) and len(point) == 2 and all(map(is_measure, point))  # noqa: PLR2004

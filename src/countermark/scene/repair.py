@@ -12,9 +12,10 @@ from typing import Any, Final, NamedTuple
 
 from countermark.scene import order
 from countermark.scene.binding import END, START, can_hold, target_of
-from countermark.scene.document import Element, Scene
+from countermark.scene.document import Element, Scene, kind_of
 from countermark.scene.env import Env
 from countermark.scene.relation import bound
+from countermark.scene.spelling import shown
 from countermark.scene.vocabulary import CONTAINERS, FRAMES
 
 _ENDS: Final = (START, END)
@@ -84,13 +85,11 @@ class _Work:
                 continue
             fresh = self.env.identity()
             self.places[fresh] = place
-            self.fix(place, f"had the id {name!r}, which is another's or none", id=fresh)
+            self.fix(place, f"had the id {shown(name)}, which is another's or none", id=fresh)
 
     def references(self) -> None:
-        self._each("frameId", lambda holder: holder.get("type") in FRAMES, "named a frame that is not there")
-        self._each(
-            "containerId", lambda holder: holder.get("type") in CONTAINERS, "named a container that is not there"
-        )
+        self._each("frameId", lambda holder: kind_of(holder) in FRAMES, "named a frame that is not there")
+        self._each("containerId", lambda holder: kind_of(holder) in CONTAINERS, "named a container that is not there")
         for place, element in enumerate(list(self.now)):
             for end in _ENDS if not element.get("isDeleted") else ():
                 if element.get(end) is None:
@@ -134,7 +133,7 @@ class _Work:
                 continue
             if name not in wanted:
                 text = member.get("type") == "text" and member.get("containerId") is None
-                if not text or element.get("type") not in CONTAINERS or "text" in wanted.values():
+                if not text or kind_of(element) not in CONTAINERS or "text" in wanted.values():
                     continue
                 self.fix(
                     self.places[name], "was listed by its container and did not name it", containerId=element["id"]
@@ -171,7 +170,7 @@ class _Work:
         if all(key is None for key in keys):
             return
         for place, key in order.repaired(keys).items():
-            self.fix(place, f"had the order key {keys[place]!r}, out of order", index=key)
+            self.fix(place, f"had the order key {shown(keys[place])}, out of order", index=key)
 
     def finished(self) -> list[Element]:
         return self.now

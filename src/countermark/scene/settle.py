@@ -12,9 +12,11 @@ from countermark.scene import frame
 from countermark.scene.binding import END, START, attach, can_hold, fresh, target_of
 from countermark.scene.change import Change, Wish
 from countermark.scene.codes import refuse
+from countermark.scene.document import kind_of
 from countermark.scene.label import fit, place
 from countermark.scene.line import plain
-from countermark.scene.relation import Relations, is_sound, join, label_of, part, relations, require_sound
+from countermark.scene.relation import Relations, container_of, is_sound, join, label_of, part, relations, require_sound
+from countermark.scene.spelling import shown
 from countermark.scene.vocabulary import CONTAINERS, FRAMES
 
 _ENDS = (START, END)
@@ -47,7 +49,7 @@ def _let_go(change: Change, found: Relations) -> None:
         for arrow in found.arrows.get(name, ()):
             held = draft.live(arrow) or {}
             draft.set(arrow, **{end: None for end in _ENDS if target_of(held.get(end)) == name})
-        if element.get("type") in FRAMES:
+        if kind_of(element) in FRAMES:
             for child in found.children.get(name, ()):
                 draft.set(child, frameId=None)
         for holder in (element.get("containerId"), *(target_of(element.get(end)) for end in _ENDS)):
@@ -62,7 +64,7 @@ def _contain(change: Change) -> None:
         if draft.live(wish.element) is None:
             continue
         container = draft.live(wish.target)
-        if container is None or container.get("type") not in CONTAINERS:
+        if container is None or kind_of(container) not in CONTAINERS:
             _missing(wish, "is no live shape or arrow", "Name a rectangle, ellipse, diamond or arrow of the scene.")
         require_sound(container, wish.pointer)
         if label_of(draft, wish.target, relations(draft).texts) not in (None, wish.element):
@@ -86,8 +88,8 @@ def _bind(change: Change) -> None:
             if target is None or wish.target == wish.element:
                 _missing(wish, "is not in the scene", "Name a live element of the scene, or add it in the same call.")
             if not can_hold(target):
-                what = f"cannot hold an arrow: it is {target.get('type')!r}"
-                holder = target.get("containerId")
+                what = f"cannot hold an arrow: it is {shown(target.get('type'))}"
+                holder = container_of(target)
                 _missing(
                     wish, what, f"Name its container {holder!r}." if holder else "Name a shape, text, image or frame."
                 )
@@ -116,7 +118,7 @@ def _labels(change: Change, found: Relations) -> None:
     draft = change.draft
     for name in {**change.relabelled, **change.shifted}:
         container = draft.live(name)
-        if container is None or container.get("type") not in CONTAINERS or not is_sound(container):
+        if container is None or kind_of(container) not in CONTAINERS or not is_sound(container):
             continue
         known = change.labels.get(name) or label_of(draft, name, found.texts)
         text = draft.live(known)

@@ -10,12 +10,16 @@ from json import encoder as standard
 from typing import Any, Final
 
 from countermark.scene.codes import SceneError, refuse
-from countermark.scene.jsontext import MAX_DEPTH, UNSAFE_NAMES, Member, members
+from countermark.scene.jsontext import Member, members
+from countermark.scene.number import is_number
+from countermark.scene.vocabulary import DEEPEST, POLLUTING
 
 _EXPONENT_FROM: Final = 21  # ECMA-262, Number::toString: plain digits from 1e-6 up to, not including, 1e21
 _EXPONENT_BELOW: Final = -6
 quoted: Final = standard.encode_basestring
 """Return the JSON text of a string, as JSON.stringify writes it."""
+_SHOWN: Final = 80
+_SHOWN_BITS: Final = 128
 _WORDS: Final = {None: "null", True: "true", False: "false"}
 _LINE: Final = re.compile(r"(\r\n|\n|\r)([ \t]*)$")
 
@@ -78,13 +82,13 @@ def spell(value: Any, style: Style, indent: str, *, pointer: str = "", depth: in
     """
     if not isinstance(value, dict | list | tuple):
         return _scalar(value, pointer)
-    if depth > MAX_DEPTH:
-        raise _refused(pointer, "too-deep", f"is nested deeper than {MAX_DEPTH} levels")
+    if depth > DEEPEST:
+        raise _refused(pointer, "too-deep", f"is nested deeper than {DEEPEST} levels")
     inner = indent + style.unit
     parts: list[str] = []
     if isinstance(value, dict):
         for name, member in value.items():
-            if not isinstance(name, str) or name in UNSAFE_NAMES:
+            if not isinstance(name, str) or name in POLLUTING:
                 raise _refused(pointer, "unsafe-key", f"has the member name {name!r}, which is not allowed")
             at = f"{pointer}/{escaped(name)}"
             key = _scalar(name, pointer)
@@ -124,6 +128,16 @@ def escaped(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
+def shown(value: Any) -> str:
+    """Return a value as a message names it: short, whatever it is."""
+    if isinstance(value, dict | list | tuple):
+        return "an object" if isinstance(value, dict) else "an array"
+    if isinstance(value, int) and value.bit_length() > _SHOWN_BITS:
+        return "a number beyond all bounds"
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
 def _bracketed(opening: str, parts: list[str], closing: str, style: Style, indent: str) -> str:
     if not parts:
         return opening + closing
@@ -141,6 +155,8 @@ def _scalar(value: Any, pointer: str) -> str:
             _require_text(value, pointer)
         return quoted(value)
     if isinstance(value, int):
+        if not is_number(value):
+            raise _refused(pointer, "not-finite", "is not a finite number")
         return str(value)
     if isinstance(value, float):
         return number(value, pointer)

@@ -30,27 +30,25 @@ FONT_FAMILIES: Final = frozenset({1, 2, 3, 5, 6, 7, 8, 9})
 """Virgil, Helvetica, Cascadia, Excalifont, Nunito, Lilita One, Comic Shanns, Liberation Sans."""
 KNOWN_FAMILIES: Final = FONT_FAMILIES | {4, 10}
 """With Obsidian's own font and the interface's, which files may name and tools may not."""
-ARROWHEADS: Final = frozenset(
-    {
-        "arrow",
-        "bar",
-        "dot",
-        "triangle",
-        "circle",
-        "circle_outline",
-        "triangle_outline",
-        "diamond",
-        "diamond_outline",
-        "crowfoot_one",
-        "crowfoot_many",
-        "crowfoot_one_or_many",
-        "cardinality_one",
-        "cardinality_many",
-        "cardinality_one_or_many",
-        "cardinality_exactly_one",
-        "cardinality_zero_or_one",
-        "cardinality_zero_or_many",
-    }
+ARROWHEADS: Final = (
+    "arrow",
+    "bar",
+    "dot",
+    "triangle",
+    "circle",
+    "circle_outline",
+    "triangle_outline",
+    "diamond",
+    "diamond_outline",
+    "crowfoot_one",
+    "crowfoot_many",
+    "crowfoot_one_or_many",
+    "cardinality_one",
+    "cardinality_many",
+    "cardinality_one_or_many",
+    "cardinality_exactly_one",
+    "cardinality_zero_or_one",
+    "cardinality_zero_or_many",
 )
 
 FARTHEST: Final = 1_000_000
@@ -59,6 +57,9 @@ LONGEST_LINE: Final = 75_000
 """Lines wider or higher than this are replaced by a deleted stub on load (research §1.2)."""
 LONGEST_ID: Final = 64
 DEEPEST: Final = 64
+"""Levels of nesting that a document may have."""
+MOST_OPERATIONS: Final = 500
+FEWEST_POINTS: Final = {"arrow": 2, "line": 2, "draw": 2, "freedraw": 1}
 POLLUTING: Final = frozenset({"__proto__", "constructor", "prototype"})
 COLOUR: Final = re.compile(
     r"#[0-9a-fA-F]{3,8}|[a-zA-Z]{3,32}|(?:rgba?|hsla?|hwb|lab|lch|oklab|oklch)\([0-9a-zA-Z%.,/ +-]{1,64}\)"

@@ -47,3 +47,8 @@ def test_old_sessions_end_when_too_many_were_opened() -> None:
     assert not sessions.known(opened[0])
     assert sessions.known(opened[-1])
     assert sum(map(sessions.known, opened)) == 64
+
+
+def test_on_the_port_of_http_a_browser_s_host_without_a_port_is_ours() -> None:
+    assert Sessions(80).hosts == {"127.0.0.1", "localhost", "127.0.0.1:80", "localhost:80"}
+    assert Sessions(8000).hosts == {"127.0.0.1:8000", "localhost:8000"}

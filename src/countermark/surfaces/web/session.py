@@ -13,6 +13,7 @@ import threading
 from typing import Final
 
 LOOPBACK: Final = "127.0.0.1"
+_HTTP: Final = 80
 _BYTES: Final = 32
 _MOST_SESSIONS: Final = 64
 
@@ -23,7 +24,9 @@ class Sessions:
     def __init__(self, port: int) -> None:
         """Begin with a token that was not used."""
         self.cookie = f"countermark-{port}"
-        self.hosts = frozenset(f"{host}:{port}" for host in (LOOPBACK, "localhost"))
+        named = (LOOPBACK, "localhost")
+        # A browser leaves the port of the scheme out.
+        self.hosts = frozenset([*(f"{host}:{port}" for host in named), *(named if port == _HTTP else ())])
         self._lock = threading.Lock()
         self._token: str | None = secrets.token_urlsafe(_BYTES)
         self._sessions: list[str] = []
