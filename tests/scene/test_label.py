@@ -19,6 +19,7 @@ class Square:
     width: float
     height: float
     approximate: bool = False
+    reason: str = ""
 
 
 def measure(text: str, _family: int, size: float, spacing: float) -> Square:

@@ -299,3 +299,20 @@ def test_whatever_is_asked_for_the_scene_stays_sound(data: st.DataObject) -> Non
             scene = load(dump(apply(scene, [operation], Env()).scene), DEFAULT)
     report = diagnose(json.loads(dump(scene)), DEFAULT)
     assert (report.valid, [one["message"] for one in report.diagnostics]) == (True, [])
+
+
+def test_a_moved_target_takes_an_arrow_s_stored_label_along_as_wide_as_it_is() -> None:
+    base = drawn(
+        box("a"), box("b", 600), add(type="arrow", id="r", x=0, y=0, startElementId="a", endElementId="b")["element"]
+    )
+    base = done(base, update("r", label={"text": "as others measured it", "id": "l"})).scene
+    stored = [{**one, "width": 77.125, "height": 31.5} if one["id"] == "l" else one for one in base.elements]
+    base = load(dump(base.replaced(elements=stored)), DEFAULT)
+    moved = done(base, update("b", x=300, y=400)).scene
+    before, after, arrow = of(base, "l"), of(moved, "l"), of(moved, "r")
+    for member in ("text", "width", "height", "fontSize"):
+        assert after[member] == before[member]
+    assert after["x"] + 77.125 / 2 == pytest.approx(arrow["x"] + arrow["points"][1][0] / 2)
+    assert after["y"] + 31.5 / 2 == pytest.approx(arrow["y"] + arrow["points"][1][1] / 2)
+    edited = done(base, update("b", x=300), update("r", label="as others measured it")).scene
+    assert of(edited, "l")["width"] != 77.125

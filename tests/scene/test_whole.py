@@ -8,8 +8,9 @@ import pytest
 from countermark.scene import document
 from countermark.scene.codes import SceneError
 from countermark.scene.document import Scene
+from countermark.scene.jsontext import same
 from countermark.scene.limits import DEFAULT
-from countermark.scene.whole import replacing, same
+from countermark.scene.whole import replacing
 
 TEXT = """{"type":"excalidraw","version":2,"source":"elsewhere","elements":[
   {"id":"a","type":"rectangle","x":1.0,"y":1e-07,"width":10,"height":10,"big":12345678901234567890123},
@@ -130,5 +131,24 @@ def test_what_is_no_scene_is_refused_with_its_place(base: Scene, sent: Any, poin
     ],
 )
 def test_values_are_the_same_as_javascript_sees_them(one: str, other: str, equal: bool) -> None:  # noqa: FBT001
-    assert same(json.loads(one), json.loads(other)) is equal
-    assert same(json.loads(other), json.loads(one)) is equal
+    assert same(json.loads(one), json.loads(other), doubles=True) is equal
+    assert same(json.loads(other), json.loads(one), doubles=True) is equal
+
+
+def test_a_moved_element_keeps_the_long_numbers_that_a_page_rounds() -> None:
+    custom = '{"n":12345678901234567890123,"deep":[{"one":1.0,"long":98765432109876543210987}],"other":1}'
+    text = '{"type":"excalidraw","elements":[{"id":"a","type":"line","x":1,"customData":%s}],"appState":{},"files":{}}'
+    base = document.load((text % custom).encode(), DEFAULT)
+    sent = json.loads(text % custom, parse_int=float)
+    sent["elements"][0]["x"] = 2
+    assert document.dump(replacing(base, sent)) == (text % custom).replace('"x":1', '"x":2').encode()
+    sent["elements"][0]["customData"]["other"] = 2
+    written = document.dump(replacing(base, sent)).decode()
+    assert "12345678901234567890123" in written
+    assert "98765432109876543210987" in written
+    assert json.loads(written)["elements"][0]["customData"]["other"] == 2
+
+
+def test_a_long_number_that_a_call_gives_exactly_is_another_than_the_stored_one() -> None:
+    assert not same({"n": 12345678901234567890123}, {"n": 12345678901234567890124})
+    assert same({"n": 12345678901234567890123}, {"n": 12345678901234567890124}, doubles=True)

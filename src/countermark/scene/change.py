@@ -40,6 +40,7 @@ class Change:
     shifted: dict[str, Pose] = field(default_factory=dict)
     relabelled: dict[str, None] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
+    fitted: dict[str, None] = field(default_factory=dict)
     bindings: dict[tuple[str, str], Wish] = field(default_factory=dict)
     rebound: dict[str, None] = field(default_factory=dict)
     contained: list[Wish] = field(default_factory=list)

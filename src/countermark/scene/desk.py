@@ -25,6 +25,7 @@ from countermark.scene.document import Scene
 from countermark.scene.env import Env
 from countermark.scene.governed import SETTLED_AFTER_MS, Governed
 from countermark.scene.limits import Limits
+from countermark.scene.repair import Repaired, repair
 
 if TYPE_CHECKING:
     from countermark.kernel.workspace import Workspace
@@ -77,6 +78,10 @@ class Wanted:
             return sha256_hex(orjson.dumps([*more, asked], option=orjson.OPT_SORT_KEYS))
         except TypeError:  # a whole number beyond 64 bits, or half a character: neither is refused here
             return sha256_hex(json.dumps([*more, asked], sort_keys=True).encode())
+
+
+class _NothingToRepairError(Exception):
+    """Ends a save before anything is written."""
 
 
 class Desk:
@@ -134,7 +139,7 @@ class Desk:
         made = operation.create(parts.get("elements", []), env)
         wanted = Wanted(None, request_id, payload=parts)
         done = self._way.create(name, made.scene, request_id=request_id, payload_sha256=wanted.digest("create"))
-        return {**done.wire(), "summary": f"Created with {_count(made.added, 'element')}."}
+        return {**done.wire(), "summary": f"Created with {_count(made.added, 'element')}.", **_guessed(made)}
 
     def apply(self, name: Any, operations: Any, app_state: Any, wanted: Wanted) -> Json:
         """Apply operations to the scene at a revision; one bad operation rejects all (seed 3 §4.4)."""
@@ -150,7 +155,12 @@ class Desk:
         counts = {what: getattr(made, what) if made else 0 for what in ("added", "updated", "deleted")}
         said = ", ".join(f"{number} {what}" for what, number in counts.items() if number) or "nothing"
         summary = f"{said}." if made else "Done before under this request id; nothing was run again."
-        return {**done, "operations": {**counts, "ids": list(made.ids) if made else []}, "summary": summary}
+        return {
+            **done,
+            "operations": {**counts, "ids": list(made.ids) if made else []},
+            "summary": summary,
+            **_guessed(made),
+        }
 
     def replace(self, name: Any, change: Change, wanted: Wanted) -> Json:
         """Save what a page makes of a scene; what the stored scene already had passes, everything new is checked."""
@@ -205,6 +215,27 @@ class Desk:
         )
         return dict(done.wire())
 
+    def repair(self, name: Any, wanted: Wanted) -> Json:
+        """Repair the references, bindings, ids and order of a scene; `fixes` lists all that was done.
+
+        Where nothing is wrong nothing is saved, and the answer has the revision and digest that stand.
+        """
+        env = Env(limits=self.limits)
+        seen: list[Repaired] = []
+
+        def change(scene: Scene) -> Scene:
+            seen.append(repair(scene, env))
+            if not seen[-1].fixes:
+                raise _NothingToRepairError
+            return seen[-1].scene
+
+        try:
+            done = self._save(names.check(name), change, wanted, "repair")
+        except _NothingToRepairError:
+            return {**self.read(name).facts(), "duplicate": False, "fixes": []}
+        fixes = seen[-1].fixes if seen and not done["duplicate"] else ()
+        return {**done, "fixes": [{"id": fix.element, "what": fix.what} for fix in fixes]}
+
     def validate(self, value: Any) -> Json:
         """Return what is wrong with a document, strictly; the store is not touched (seed 3 §4.5)."""
         report = checks.diagnose(value, self.limits)
@@ -225,6 +256,12 @@ class Desk:
             force=wanted.force,
         )
         return dict(done.wire())
+
+
+def _guessed(made: operation.Applied | None) -> Json:
+    """Say which texts of a call have a size that is an assumption; nothing where none has."""
+    found = made.approximate if made else ()
+    return {"approximate": [{"id": name, "reason": why} for name, why in found]} if found else {}
 
 
 def _count(number: int, noun: str) -> str:

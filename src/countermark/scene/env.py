@@ -41,6 +41,10 @@ class Size(Protocol):
     def approximate(self) -> bool:
         """Whether a glyph was missing, so that the width is a guess."""
 
+    @property
+    def reason(self) -> str:
+        """Which part of the width is an assumption; empty where none is."""
+
 
 Measure = Callable[[str, int, float, float], Size]
 """Text, font family, size and line height to its size."""
@@ -65,6 +69,7 @@ class Env:
     """What a change of a scene is made with.
 
     `now` is the time in milliseconds since 1970. `app_state` is merged over the scene's, `files` are added to it.
+    `guessed` is written: the ids of texts whose size was measured approximately, and why.
     """
 
     limits: Limits = limits.DEFAULT
@@ -74,6 +79,7 @@ class Env:
     wrap: Wrap = _wrapped
     app_state: Mapping[str, Any] | None = None
     files: Mapping[str, Any] | None = None
+    guessed: dict[str, str] = field(default_factory=dict)
 
     def identity(self) -> str:
         """Return a new id of the editor's form: 21 characters."""

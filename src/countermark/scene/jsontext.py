@@ -89,17 +89,31 @@ def unique(data: bytes) -> Any:
     return reading.value
 
 
-def same(one: Any, other: Any) -> bool:
-    """Say whether two JSON values are the same: member order and number spelling do not count, true is not 1."""
+def same(one: Any, other: Any, *, doubles: bool = False) -> bool:
+    """Say whether two JSON values are the same: member order and number spelling do not count, true is not 1.
+
+    Numbers are compared exactly, or, for what a page sends, as a JavaScript reader has them: by their double.
+    """
     if one is other:
         return True
     if isinstance(one, bool) or isinstance(other, bool):
         return False
     if isinstance(one, dict):
-        return isinstance(other, dict) and one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
+        alike = isinstance(other, dict) and one.keys() == other.keys()
+        return alike and all(same(one[name], other[name], doubles=doubles) for name in one)
     if isinstance(one, list | tuple):
-        return isinstance(other, list | tuple) and len(one) == len(other) and all(map(same, one, other))
+        alike = isinstance(other, list | tuple) and len(one) == len(other)
+        return alike and all(same(*pair, doubles=doubles) for pair in zip(one, other, strict=True))
+    if doubles and isinstance(one, int | float) and isinstance(other, int | float):
+        return _double(one) == _double(other)
     return bool(one == other)
+
+
+def _double(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:  # a whole number that JavaScript reads as infinity
+        return float("inf") if number > 0 else float("-inf")
 
 
 def conflict_marked(data: bytes) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeGuard
 
 from countermark.scene.curve import middle
 from countermark.scene.document import Element
-from countermark.scene.env import Env
+from countermark.scene.env import Env, Size
 from countermark.scene.line import plain
 from countermark.scene.number import is_measure
 from countermark.scene.outline import Box, box
@@ -59,7 +59,7 @@ def fit(text: Element, container: Mapping[str, Any], env: Env) -> tuple[float, f
     words = _words(text)
     width, height = room(container, size)
     text["text"] = env.wrap(words, family, size, width)
-    measured = env.measure(text["text"], family, size, spacing)
+    measured = _sized(text, env, family, size, spacing)
     text["width"], text["height"] = plain(measured.width), plain(measured.height)
     needed = container["width"], container["height"]
     if container["type"] == "arrow":
@@ -93,7 +93,7 @@ def measure(text: Element, env: Env) -> None:
     words = _words(text)
     wraps = text.get("autoResize") is False
     text["text"] = env.wrap(words, family, size, text["width"]) if wraps else words
-    measured = env.measure(text["text"], family, size, spacing)
+    measured = _sized(text, env, family, size, spacing)
     width = text["width"] if wraps else measured.width
     frame = box(text)
     # The side that stays is the aligned one, seen in the text's own turned frame.
@@ -116,6 +116,14 @@ def metrics(text: Mapping[str, Any]) -> tuple[int, float, float]:
     if is_measure(height) and 0 < height / lines / size < _TALLEST_LINE:
         return family, size, height / lines / size
     return family, size, line_height(family)
+
+
+def _sized(text: Element, env: Env, family: int, size: float, spacing: float) -> Size:
+    measured = env.measure(text["text"], family, size, spacing)
+    env.guessed.pop(text["id"], None)
+    if measured.approximate:
+        env.guessed[text["id"]] = measured.reason
+    return measured
 
 
 def _words(text: Mapping[str, Any]) -> str:

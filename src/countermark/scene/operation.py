@@ -36,7 +36,7 @@ class Applied:
     """A changed scene.
 
     `added`, `updated`, `deleted` count operations; `ids` are their elements, in their order. `followed` names what else
-    changed: labels, arrows, targets, children.
+    changed: labels, arrows, targets, children. `approximate` names texts whose size is an assumption, and why.
     """
 
     scene: Scene
@@ -45,6 +45,7 @@ class Applied:
     deleted: int
     ids: tuple[str, ...]
     followed: tuple[str, ...] = ()
+    approximate: tuple[tuple[str, str], ...] = ()
 
 
 def apply(scene: Scene, operations: Any, env: Env) -> Applied:
@@ -69,7 +70,7 @@ def create(elements: Any, env: Env) -> Applied:
 
 
 def _done(scene: Scene, operations: Sequence[Any], env: Env, root: str) -> Applied:
-    env = replace(env, files=_files(scene, env))
+    env = replace(env, files=_files(scene, env), guessed={})
     change = Change(Draft(scene, env))
     counts = dict.fromkeys(_KINDS, 0)
     ids: list[str] = []
@@ -90,7 +91,8 @@ def _done(scene: Scene, operations: Sequence[Any], env: Env, root: str) -> Appli
     require_within(after, env.limits)
     named = set(ids)
     followed = tuple(name for name in (*changed, *draft.made) if name not in named)
-    return Applied(after, counts["add"], counts["update"], counts["delete"], tuple(ids), followed)
+    guessed = tuple((name, why) for name, why in env.guessed.items() if draft.live(name) is not None)
+    return Applied(after, counts["add"], counts["update"], counts["delete"], tuple(ids), followed, guessed)
 
 
 def _kind(operation: Any, pointer: str) -> str:

@@ -145,6 +145,7 @@ def _fit(change: Change, name: str, known: str) -> None:
     container = draft.live(name)
     if container is None:
         return
+    change.fitted[name] = None
     width, height = fit(text, container, change.env)
     if (width, height) != (container["width"], container["height"]):
         change.shift(name)
@@ -175,8 +176,12 @@ def _arrows(change: Change, found: Relations) -> None:
                     join(draft, target["id"], name, "arrow")
         known = change.labels.get(name) or label_of(draft, name, found.texts)
         text = draft.live(known)
-        if known is not None and text is not None and is_sound(text):
+        if known is None or text is None or not is_sound(text):
+            continue
+        if name in change.fitted:
             _fit(change, name, known)
+        else:  # nobody edited this text or sized its arrow: it goes along, as wide as it is stored
+            place(draft.edit(known), draft.live(name) or arrow)
 
 
 def _differs(pose: tuple[float, ...], element: dict[str, float]) -> bool:

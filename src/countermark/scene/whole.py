@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from countermark.scene.codes import refuse
 from countermark.scene.document import APP_STATE, Element, Scene
+from countermark.scene.jsontext import same
 
 _IMAGE: Final = "image"
 _STATE_KINDS: Final = {"viewBackgroundColor": (str,), "gridSize": (int, float), "gridModeEnabled": (bool,)}
@@ -30,25 +31,6 @@ def replacing(base: Scene, sent: Mapping[str, Any]) -> Scene:
         app_state=_app_state(base, sent.get("appState")),
         files=_files(base, sent.get("files"), taken),
     )
-
-
-def same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are one to a JavaScript reader: numbers by their double, members in any order."""
-    kind, kind_of_other = type(one), type(other)
-    if kind is dict and kind_of_other is dict:
-        return len(one) == len(other) and all(name in other and same(value, other[name]) for name, value in one.items())
-    if kind is list and kind_of_other is list:
-        return len(one) == len(other) and all(map(same, one, other))
-    if kind in (int, float) and kind_of_other in (int, float):
-        return _double(one) == _double(other)
-    return kind is kind_of_other and bool(one == other)
-
-
-def _double(number: float) -> float:
-    try:
-        return float(number)
-    except OverflowError:  # a whole number that JavaScript reads as infinity
-        return float("inf") if number > 0 else float("-inf")
 
 
 def _list_of_objects(value: Any) -> list[Element]:
@@ -77,9 +59,23 @@ def _taken(base: Scene, sent: list[Element]) -> list[Element]:
     taken: list[Element] = []
     for element in sent:
         waiting = stored.get(_key(element), [])
-        place = next((at for at, old in enumerate(waiting) if same(old, element)), None)
-        taken.append(element if place is None else waiting.pop(place))
+        place = next((at for at, old in enumerate(waiting) if same(old, element, doubles=True)), None)
+        if place is not None:
+            taken.append(waiting.pop(place))
+        else:
+            taken.append(_kept(next(iter(stored.get(_key(element), ())), None), element))
     return taken
+
+
+def _kept(old: Any, sent: Any) -> Any:
+    """Return what is sent, with every part that is the stored one as that part itself: a page rounds long numbers."""
+    if same(old, sent, doubles=True):
+        return old
+    if isinstance(old, dict) and isinstance(sent, dict):
+        return {name: _kept(old[name], member) if name in old else member for name, member in sent.items()}
+    if isinstance(old, list) and isinstance(sent, list):
+        return [_kept(*pair) for pair in zip(old, sent, strict=False)] + sent[len(old) :]
+    return sent
 
 
 def _key(element: Element) -> str | None:
@@ -99,7 +95,7 @@ def _app_state(base: Scene, sent: Any) -> dict[str, Any] | None:
     fresh = {
         name: sent[name]
         for name in APP_STATE
-        if name in sent and not (name in base.app_state and same(base.app_state[name], sent[name]))
+        if name in sent and not (name in base.app_state and same(base.app_state[name], sent[name], doubles=True))
     }
     for name, value in fresh.items():
         if value is not None and type(value) not in _STATE_KINDS[name]:
@@ -115,8 +111,8 @@ def _files(base: Scene, sent: Any, elements: list[Element]) -> dict[str, Any] | 
     before, after = _referred(base.elements), _referred(elements)
     kept = {name: value for name, value in base.files.items() if name in sent or name in after or name not in before}
     for name, value in sent.items():
-        if name not in kept or not same(kept[name], value):
-            kept[name] = value
+        if name not in kept or not same(kept[name], value, doubles=True):
+            kept[name] = _kept(kept.get(name), value)
     if len(kept) == len(base.files) and all(kept.get(name) is value for name, value in base.files.items()):
         return None
     return kept

@@ -129,3 +129,41 @@ def test_what_cannot_be_done_has_its_code_and_exit_status_and_changes_nothing(
     assert (said.status, said.error["code"]) == (status, code)
     assert (here.folder / "plan.excalidraw").read_bytes() == before
     assert sorted(one.name for one in here.folder.glob("*.excalidraw")) == ["plan.excalidraw"]
+
+
+def test_a_repair_lists_every_fix_once_and_leaves_a_sound_scene_alone(here: Here) -> None:
+    created(here)
+    file = here.folder / "plan.excalidraw"
+    whole = json.loads(file.read_bytes())
+    whole["elements"][0] |= {"frameId": "gone", "boundElements": [{"id": "nobody", "type": "arrow"}]}
+    file.write_text(json.dumps(whole))
+    revision = here.json("scene", "show", "plan").data["revision"]
+    stale = here("scene", "repair", "plan", "--revision", "7")
+    assert ("revision_conflict" in stale.err, file.read_text()) == (True, json.dumps(whole))
+
+    done = here.json("scene", "repair", "plan", "--request-id", "r").data
+    assert done["revision"] == revision + 1
+    assert done["fixes"] == [
+        {"id": "box", "what": "named a frame that is not there"},
+        {"id": "box", "what": "listed other bound elements than there are"},
+    ]
+    element = json.loads(file.read_bytes())["elements"][0]
+    assert (element["frameId"], element["boundElements"]) == (None, [])
+
+    again = here.json("scene", "repair", "plan", "--request-id", "r").data
+    assert (again["duplicate"], again["revision"], again["fixes"]) == (True, revision + 1, [])
+    kept = file.read_bytes()
+    sound = here("scene", "repair", "plan")
+    assert "plan: nothing to repair." in sound.out
+    assert (file.read_bytes(), here.json("scene", "show", "plan").data["revision"]) == (kept, revision + 1)
+
+
+def test_a_text_measured_by_assumption_is_named_in_the_answer_and_no_other_is(here: Here) -> None:
+    text = {"type": "text", "id": "t", "x": 0, "y": 0, "text": "plain"}
+    (here.folder / "boxes.json").write_text(json.dumps([{**BOX, "label": "A"}, text]))
+    assert "approximate" not in here.json("scene", "create", "plan", "--elements", "boxes.json").data
+    patch = {"op": "update", "id": "t", "patch": {"text": "\U0001f680"}}
+    (one,) = applied(here, [patch], "--json").data["approximate"]
+    assert (one["id"], "U+1F680" in one["reason"]) == ("t", True)
+    gone = [{"op": "add", "element": {**text, "id": "u", "fontFamily": 2}}, {"op": "delete", "id": "u"}]
+    assert "approximate" not in applied(here, gone, "--json").data

@@ -70,6 +70,7 @@ SCENE: Final[dict[str, Wanted | Later]] = {
     "trash": Wanted("scene:trash", "Put a scene into the trash, with its history."),
     "history": Wanted("scene:history", "List the revisions of a scene that are kept."),
     "restore": Wanted("scene:restore", "Bring an earlier revision back, as the next one."),
+    "repair": Wanted("scene:repair", "Repair references, bindings, ids and order of a scene."),
 }
 
 COMMANDS: Final[dict[str, Wanted | Later]] = {

@@ -207,6 +207,24 @@ def restore(
     return _saved(made, f"{made['name']} is as it was at revision {back}")
 
 
+@command(example="scene repair plan")
+@click.argument("name")
+@_writing
+def repair(call: Call, name: str, *, grant_id: str | None, revision: int | None, request_id: str | None) -> Answer:
+    """Repair references, bindings, ids and order of a scene.
+
+    Every fix is listed, no element is dropped, and what is not wrong keeps its bytes.
+    """
+    with _desk(call, grant_id) as desk:
+        wanted = Wanted(revision=_current(desk, name, revision), request_id=request_id, payload={})
+        made = desk.repair(name, wanted)
+    fixes = made["fixes"]
+    what = count(len(fixes), "repair") if fixes else "nothing to repair"
+    said = _saved(made, f"{made['name']}: {what}")
+    listed = columns(((one_line(fix["id"]), one_line(fix["what"])) for fix in fixes), head=("ELEMENT", "WHAT IT WAS"))
+    return said._replace(lines=[*said.lines, *(["", *listed] if fixes else ())])
+
+
 def _current(desk: Desk, name: str, revision: int | None) -> int:
     return desk.read(name).revision if revision is None else revision
 
