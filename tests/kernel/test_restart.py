@@ -373,7 +373,9 @@ def end(pid: int) -> None:
     """Kill a process that is no child of ours, and wait until the system has let it go."""
     watched = os.pidfd_open(pid)
     os.kill(pid, signal.SIGKILL)
-    select.select([watched], [], [], 30)
+    poll = select.poll()
+    poll.register(watched, select.POLLIN)
+    poll.poll(30_000)
     os.close(watched)
 
 

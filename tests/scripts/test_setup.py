@@ -49,7 +49,7 @@ version = "1.0"
 def make_project(folder: Path) -> Path:
     """Make a project whose locks are empty, so that a real set-up takes seconds and no network."""
     (folder / "requirements").mkdir(parents=True)
-    for layer in ("run", "test", "lint", "bench"):
+    for layer in ("run", "editor", "test", "lint", "bench"):
         (folder / "requirements" / f"{layer}.txt").write_text("# nothing\n", encoding="utf-8")
     (folder / "backend.py").write_text(BACKEND, encoding="utf-8")
     (folder / "pyproject.toml").write_text(PYPROJECT, encoding="utf-8")

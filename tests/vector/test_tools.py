@@ -183,7 +183,7 @@ def test_a_kit_with_losses_fails_by_their_names_and_completes_once_a_person_answ
     assert verify(folder / "kit", trusted).signer is not None
     page = (folder / "kit/index.html").read_text()
     assert "text:word" in page
-    assert "a person, after seeing this evidence" in page
+    assert "needs a person, who sees this evidence first" in page
 
 
 def test_a_loss_that_the_document_does_not_have_cannot_be_accepted(lossy: Path, tmp_path: Path) -> None:

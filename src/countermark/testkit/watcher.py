@@ -23,6 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from countermark.kernel.pipe import await_ready
 from countermark.testkit.witness import count
 
 _LOOK_SECONDS: Final = 0.001
@@ -97,7 +98,7 @@ class Watcher:
         assert stream is not None  # noqa: S101 - asked for
         deadline = time.monotonic() + seconds
         while b"\n" not in self._heard:
-            ready, _, _ = select.select([stream], [], [], max(0.0, deadline - time.monotonic()))
+            ready = await_ready({stream.fileno(): select.POLLIN}, deadline - time.monotonic())
             chunk = os.read(stream.fileno(), _CHUNK) if ready else b""
             if not chunk:
                 return None
@@ -114,7 +115,7 @@ def watch(folder: Path, file: Path, names: Sequence[str]) -> None:
     _say(_WATCHING)
     asked: bytes | None = None
     while asked != b"":
-        ready, _, _ = select.select([sys.stdin], [], [], _LOOK_SECONDS)
+        ready = await_ready({sys.stdin.fileno(): select.POLLIN}, _LOOK_SECONDS)
         asked = os.read(sys.stdin.fileno(), _CHUNK) if ready else None
         for name, before in known.items():
             now = _standing(place, name)
