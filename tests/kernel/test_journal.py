@@ -127,3 +127,13 @@ def test_its_evidence_is_rendered_like_any_other(bench: Bench) -> None:
     runs = bench.folder / "space/.countermark/runs" / done
     assert (runs / "receipt.json").read_bytes() == envelope
     bench.space = type(bench.space)(bench.folder / "space", adapters=[bench.adapter])
+
+
+def test_a_key_that_a_caller_used_elsewhere_keeps_no_effect_of_the_store_out_of_the_ledger(bench: Bench) -> None:
+    declared = bench.adapter.effects()
+    bench.adapter.effects = lambda: {**type(bench.adapter).effects(bench.adapter), **declared}  # type: ignore[method-assign]
+    squatter = bench.perform("test.direct", "world:a", key="k")
+    entered = journal.enter(bench.space, entry("k"), "test")
+    assert entered != squatter.task
+    assert journal.enter(bench.space, entry("k"), "test") == entered
+    assert bench.perform("test.direct", "world:a", key="k").task == squatter.task

@@ -5,10 +5,11 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from countermark.kernel import fence, receipt, restart, review, task
+from countermark.kernel import fence, once, receipt, restart, review, task
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.perform import Performed
 from countermark.kernel.plan import Plan
@@ -411,3 +412,32 @@ class TestDeadline:
         with pytest.raises(CountermarkError, match="deadline_exceeded"):
             bench.space.perform(plan, grant="test", revision="absent", key="k", deadline=1)
         assert not (bench.folder / "space/doc.txt").exists()
+
+
+def test_a_task_is_worked_on_from_the_moment_its_intent_is_durable(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apply, taken = bench.space.ledger.apply, []
+
+    def watched(transition: Any) -> Any:
+        decision = apply(transition)
+        if isinstance(decision, once.Admitted):
+            [row] = bench.space.ledger.read(lambda tx: tx.all("SELECT id FROM tasks"))
+            taken.append(bench.space.settle(row[0]))
+        return decision
+
+    monkeypatch.setattr(bench.space.ledger, "apply", watched)
+    done = bench.perform("test.direct", "world:a", key="k")
+    assert (taken, done.state) == ([False], State.COMPLETED)
+
+
+def test_an_error_that_says_nobody_knows_is_looked_at_and_not_taken_for_a_no(bench: Bench) -> None:
+    submit = bench.adapter.submit
+
+    def unsure(intent: Any, context: Any) -> Any:
+        submit(intent, context)
+        raise CountermarkError("commit_unknown", "The disk failed.", next_action="Look.")
+
+    bench.adapter.submit = unsure  # type: ignore[method-assign]
+    done = bench.perform("test.direct", "world:a", key="k")
+    assert (done.state, done.executed) == (State.COMPLETED, Executed.YES)

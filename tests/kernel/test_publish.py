@@ -201,7 +201,53 @@ class TestAfterwards:
         assert bench.read("doc.txt") == "by hand"
 
 
+class TestLastInstant:
+    def test_what_came_out_and_cannot_be_looked_at_gets_its_place_back(
+        self, bench: Bench, failing: Failing, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        bench.perform(resource="file:kit", key="1", payload=KIT)
+        kit = bench.space.path / "kit"
+        before = sorted(path.name for path in kit.iterdir())
+        files = type(bench.space.files)
+        exchange = files.exchange
+
+        def edited(self: Any, one: str, other: str) -> None:
+            if not (kit / "link").is_symlink():
+                (kit / "link").symlink_to("nowhere")
+            exchange(self, one, other)
+
+        monkeypatch.setattr(files, "exchange", edited)
+        assert failing(resource="file:kit", key="2", payload={**KIT, "text": "two"}) == "not_a_regular_file"
+        assert sorted(path.name for path in kit.iterdir()) == sorted([*before, "link"])
+
+
 class TestAcceptance:
+    def test_a_result_that_is_being_published_is_no_longer_anybodys_to_decide(
+        self, bench: Bench, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        bench.grant("careful", acceptance="person")
+        waits = bench.perform(grant="careful")
+        evidence = review.waiting(bench.space, waits.task).evidence
+        publishing, codes = publish.publish, []
+        plan = Plan("scripted", "test.staged", "test.staged", ("file:doc.txt",), {"text": "revised"})
+        decisions: list[Callable[[], object]] = [
+            lambda: review.reject(bench.space, waits.task, "not so"),
+            lambda: review.accept(bench.space, waits.task, evidence),
+            lambda: bench.space.perform(plan, grant="careful", revision="absent", key="new", supersedes=waits.task),
+        ]
+
+        def meanwhile(*arguments: Any) -> None:
+            for decide in decisions:
+                with pytest.raises(CountermarkError) as caught:
+                    decide()
+                codes.append(caught.value.code)
+            publishing(*arguments)
+
+        monkeypatch.setattr(publish, "publish", meanwhile)
+        done = review.accept(bench.space, waits.task, evidence)
+        assert (codes, done.state) == (["illegal_state"] * 3, State.COMPLETED)
+        assert bench.read("doc.txt") == "hello"
+
     def test_a_stage_that_changed_while_it_waited_is_stale_evidence(self, bench: Bench) -> None:
         bench.grant("careful", acceptance="person")
         waits = bench.perform(grant="careful")

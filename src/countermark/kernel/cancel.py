@@ -34,7 +34,7 @@ def cancel_grant(workspace: Workspace, grant_id: str, reason: str = "grant revok
         ended = set(grant.revoke(tx, grant_id))
         tx.event("", "revoked", {"grant": grant_id, "grants": sorted(ended), "reason": reason})
         below = {g.id for g in grant.load_all(tx) if g.id == grant_id or grant_id in g.lineage}
-        members = [one.id for one in task.load_open(tx) if one.grant in below and not _publishing(tx, one.id)]
+        members = [one.id for one in task.load_open(tx) if one.grant in below and not task.publishing(tx, one.id)]
         for member in members:
             _request(tx, member, reason)
         return members
@@ -46,7 +46,7 @@ def _request(tx: Tx, task_id: str, reason: str) -> None:
     found = task.load(tx, task_id)
     if found.state is State.CANCEL_REQUESTED:
         return
-    if (found.state, State.CANCEL_REQUESTED) not in EDGES or _publishing(tx, task_id):
+    if (found.state, State.CANCEL_REQUESTED) not in EDGES or task.publishing(tx, task_id):
         raise CountermarkError(
             "illegal_state",
             f"Task {task_id} is {found.state}; it can no longer be cancelled.",
@@ -55,12 +55,6 @@ def _request(tx: Tx, task_id: str, reason: str) -> None:
         )
     body = {"reason": reason, "was": found.state.value}
     task.move(tx, task_id, found.epoch, (found.state, State.CANCEL_REQUESTED), "cancel_requested", body)
-
-
-def _publishing(tx: Tx, task_id: str) -> bool:
-    """Whether a task's result was accepted and is on its way to its place: that ends one way or the other, not half."""
-    sql = "SELECT 1 FROM attempts WHERE task = ? AND kind = 'publish' AND ended_at IS NULL"
-    return tx.one(sql, (task_id,)) is not None
 
 
 def _confirm(workspace: Workspace, task_id: str) -> Task:
@@ -73,8 +67,13 @@ def _confirm(workspace: Workspace, task_id: str) -> Task:
 
 
 def confirm(workspace: Workspace, found: Task) -> None:
-    """End a task whose runner and children are gone, once its adapter has looked at the originals."""
+    """End a task whose runner is done with it: its children are gone, and its adapter has looked at the originals."""
     before = _state_before(workspace, found)
+    workspace.end_children(found.id)
+    if workspace.children_alive(found.id):
+        alive = {"executed": "unknown", "evidence": {"children": "something started for this still runs"}}
+        workspace.ledger.apply(lambda tx: tx.event(found.id, "stop_unconfirmed", {**alive, "was": before.value}))
+        return
     if before in (State.PLANNED, State.BLOCKED, State.READY):
         stopped = Stopped(confirmed=True, executed=Executed.NO)
     else:

@@ -60,7 +60,7 @@ def enter(workspace: Workspace, entry: Entry, grant_id: str) -> str:
     effect = workspace.adapter(entry.plan.adapter).effects()[entry.plan.effect]
 
     def transition(tx: Tx) -> str:
-        row = tx.one("SELECT id, plan_digest FROM tasks WHERE key = ?", (entry.key,))
+        row = tx.one("SELECT id, plan_digest FROM tasks WHERE key = ? AND kind = 'journalled'", (entry.key,))
         if row is not None:
             if row[1] != plan_digest(text):
                 raise CountermarkError(

@@ -332,8 +332,8 @@ class Ledger:
 
     def _transact(self, batch: list[_Item[Any]]) -> None:
         connection, cursor = self._connection, self._writing
-        cursor.execute("BEGIN IMMEDIATE")
         try:
+            cursor.execute("BEGIN IMMEDIATE")
             tx = Tx(cursor, _head(cursor), self._clock.now_ms())
             if len(batch) == 1:
                 self._alone(tx, batch[0])

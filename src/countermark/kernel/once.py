@@ -137,7 +137,7 @@ def _find(tx: Tx, ask: Ask, acting: Grant) -> Earlier | str | None:
     """Return the earlier task that answers this key, or the id that a new task supersedes, or None."""
     row = tx.one(
         "SELECT id, grant_id, plan_digest, inputs_digest, state, executed FROM tasks WHERE key = ? "
-        "ORDER BY rowid DESC LIMIT 1",
+        "AND kind <> 'journalled' ORDER BY rowid DESC LIMIT 1",
         (ask.key,),
     )
     if row is None:
@@ -157,7 +157,7 @@ def _find(tx: Tx, ask: Ask, acting: Grant) -> Earlier | str | None:
             details={"task": found},
         )
     if ask.derived and state in ("failed", "cancelled") and executed == Executed.NO:
-        return str(found)
+        return ask.supersedes or str(found)
     return Earlier(found)
 
 
@@ -171,6 +171,8 @@ def in_time(tx: Tx, deadline: int | None) -> None:
 
 def _revises(tx: Tx, ask: Ask) -> None:
     """Raise unless the task to be revised waits for a decision (seed 1 §8: review_ready → planned)."""
+    if ask.supersedes is not None:
+        task.require_unpublished(tx, ask.supersedes)
     if ask.supersedes is not None and task.load(tx, ask.supersedes).state is not State.REVIEW_READY:
         raise CountermarkError(
             "illegal_state",

@@ -79,6 +79,13 @@ def perform(
     every other ending, with `task` in the details.
     """
     ask, adapter = _prepare(workspace, plan, grant_id, revision, key, deadline, supersedes)
+    # Marked before its intent is durable: from then on another thread could take an idle task for abandoned.
+    with workspace.running(ask.task):
+        return _perform(workspace, ask, adapter)
+
+
+def _perform(workspace: Workspace, ask: once.Ask, adapter: Adapter) -> Performed:
+    plan = ask.plan
     decision = workspace.ledger.apply(lambda tx: once.admit(tx, ask))
     if isinstance(decision, once.Refusal) and _holder_settled(workspace, decision.error):
         ask = ask._replace(observed=_observe(workspace, adapter, plan))
@@ -98,7 +105,7 @@ def perform(
         expected=ask.expected,
         runtime=ask.runtime,
         grant=decision.chain[0].wire(),
-        deadline=deadline,
+        deadline=ask.deadline,
     )
     return run(workspace, intent)
 
@@ -292,8 +299,9 @@ def _run(workspace: Workspace, intent: Intent) -> Performed:
         context = workspace.context(intent)
         outcome = _typed(adapter.submit(intent, context), Outcome)
     except CountermarkError as error:
-        # An adapter that raises says the effect did not happen; one that cannot say that returns `Outcome.unknown`.
-        outcome = Outcome.failed(error)
+        # An adapter that raises says the effect did not happen, unless the error says that nobody knows.
+        unknown = error.ending is Ending.UNKNOWN
+        outcome = Outcome.unknown(error.sentence, reply=Reply.AMBIGUOUS) if unknown else Outcome.failed(error)
     except Exception as error:  # noqa: BLE001 - a defect in an adapter is an unknown outcome, not a crash of the kernel
         outcome = _broke(intent, error)
     spent = int((workspace.clock.monotonic() - began) * 1000)

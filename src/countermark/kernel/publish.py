@@ -226,20 +226,26 @@ def _exchange(workspace: Workspace, intent: Intent, name: str, old: str, new: st
             raise _conflict(name, old, _revision(workspace, there, name)) from error
         return
     files.exchange(here, there)
-    came_out = _revision(workspace, here, name)
-    if came_out != old:
-        files.exchange(here, there)
-        raise _conflict(name, old, came_out)
+    _come_out(workspace, name, here, there, (old,))
 
 
 def _look_again(workspace: Workspace, name: str, here: str, there: str, old: str, new: str) -> None:
     """Look at what came out of an exchange whose process died before it could, and give an edit back its place."""
     if old == ABSENT or not workspace.files.exists(here):
         return
-    came_out = _revision(workspace, here, name)
-    if came_out not in (old, new):
+    _come_out(workspace, name, here, there, (old, new))
+
+
+def _come_out(workspace: Workspace, name: str, here: str, there: str, known: tuple[str, ...]) -> None:
+    """Look at what an exchange brought out; what is not known, or cannot be looked at, gets its place back."""
+    try:
+        came_out = _revision(workspace, here, name)
+    except CountermarkError:
         workspace.files.exchange(here, there)
-        raise _conflict(name, old, came_out)
+        raise
+    if came_out not in known:
+        workspace.files.exchange(here, there)
+        raise _conflict(name, known[0], came_out)
 
 
 def _put_back(workspace: Workspace, intent: Intent, name: str, old: str, new: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from countermark.kernel import fence, grant, perform, proof, publish, task
+from countermark.kernel import fence, grant, perform, proof, publish, restart, task
 from countermark.kernel.adapter import Outcome
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.ledger import Tx
@@ -62,6 +62,7 @@ def _accept_staged(workspace: Workspace, found: Task, acceptance: dict[str, Any]
     observed = {name: publish.observe(workspace, name) for name in found.plan.resources}
 
     def retake(tx: Tx) -> int:
+        task.require_unpublished(tx, found.id)
         epoch = fence.acquire(tx, found.id, found.expected, observed)
         changed = tx.run(
             "UPDATE tasks SET epoch = ?, runner = ? WHERE id = ? AND state = 'review_ready' AND epoch = ?",
@@ -129,6 +130,13 @@ def settle_by_person(workspace: Workspace, task_id: str, executed: Executed, evi
         chain = workspace.ledger.read(lambda tx: grant.load_chain(tx, found.grant))
         return perform.again(workspace, intent, chain, {"attempt": intent.attempt, **body}, ready=True)
     if found.state is State.CANCEL_REQUESTED and executed is not Executed.UNKNOWN:
+        if not restart.can_take(workspace, found) or workspace.children_alive(task_id):
+            raise CountermarkError(
+                "resource_busy",
+                f"Task {task_id} is still worked on, so nobody can say yet how it ended.",
+                next_action="Wait until it has stopped, or stop its process, then say it again.",
+                details={"task": task_id},
+            )
         return _cancelled(workspace, found, executed, body)
     if found.state is not State.RECONCILING or executed is Executed.UNKNOWN:
         raise CountermarkError(
@@ -189,6 +197,7 @@ def _complete(tx: Tx, workspace: Workspace, found: Task, acceptance: dict[str, A
 
 
 def _reject(tx: Tx, workspace: Workspace, found: Task, code: str, message: str, details: dict[str, Any]) -> None:
+    task.require_unpublished(tx, found.id)
     body = {"message": message, "details": details, "keyid": workspace.keys.current_id()}
     path = (State.REVIEW_READY, State.FAILED)
     # What is only staged has changed nothing; a direct effect has happened, whatever a person thinks of it.

@@ -117,6 +117,23 @@ def facts(tx: Tx, task_id: str) -> dict[str, Any]:
     return found
 
 
+def publishing(tx: Tx, task_id: str) -> bool:
+    """Whether a task's result was accepted and is on its way to its place: that ends one way or the other, not half."""
+    sql = "SELECT 1 FROM attempts WHERE task = ? AND kind = 'publish' AND ended_at IS NULL"
+    return tx.one(sql, (task_id,)) is not None
+
+
+def require_unpublished(tx: Tx, task_id: str) -> None:
+    """Raise `illegal_state` while a task's accepted result is being published: its end is no longer to be decided."""
+    if publishing(tx, task_id):
+        raise CountermarkError(
+            "illegal_state",
+            f"Task {task_id} was accepted, and its result is being published.",
+            next_action=f"Wait for it, or see `countermark task show {task_id}`.",
+            details={"task": task_id},
+        )
+
+
 def move(
     tx: Tx,
     task_id: str,

@@ -119,7 +119,7 @@ def unheard(workspace: Workspace, done: Iterable[Row]) -> Iterator[Row]:
     for start in range(0, len(waiting), _BATCH):
         batch = waiting[start : start + _BATCH]
         marks = ",".join("?" * len(batch))
-        question = f"SELECT key FROM tasks WHERE key IN ({marks})"  # noqa: S608 - question marks only
+        question = f"SELECT key FROM tasks WHERE kind = 'journalled' AND key IN ({marks})"  # noqa: S608 - question marks only
         heard = {row[0] for row in workspace.ledger.read(partial(_all, question, [one.key for one in batch]))}
         yield from (one for one in batch if one.key not in heard)
 
