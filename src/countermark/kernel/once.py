@@ -171,9 +171,10 @@ def in_time(tx: Tx, deadline: int | None) -> None:
 
 def _revises(tx: Tx, ask: Ask) -> None:
     """Raise unless the task to be revised waits for a decision (seed 1 §8: review_ready → planned)."""
-    if ask.supersedes is not None:
-        task.require_unpublished(tx, ask.supersedes)
-    if ask.supersedes is not None and task.load(tx, ask.supersedes).state is not State.REVIEW_READY:
+    if ask.supersedes is None:
+        return
+    task.require_unpublished(tx, ask.supersedes)
+    if task.load(tx, ask.supersedes).state is not State.REVIEW_READY:
         raise CountermarkError(
             "illegal_state",
             f"Task {ask.supersedes} does not wait for a decision, so it cannot be revised.",

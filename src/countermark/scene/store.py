@@ -301,20 +301,6 @@ class Store:
                 asked = Asked(actor, request_id, payload_sha256, mark)
                 return self._commit(turn, state, scene, asked, restored_from=revision)
 
-    def uid(self, name: str) -> str:
-        """Return the lasting identity of a scene, which a later scene of the same name does not have."""
-        return self.read(name).uid
-
-    def remembered(self, name: str, request_id: str) -> Evidence | None:
-        """Return the evidence of a request that this scene remembers; None when it remembers none of that id."""
-        read = self._read_or_none(name)
-        if read is None:
-            return None
-        with ours():
-            record, _ = recovery.recorded(self.shelf, name, read.sha256)
-            done = None if record is None else record.request(request_id)
-            return None if record is None or done is None else of_request(record, done, None)
-
     def records(self, name: str | None = None) -> Iterator[Record]:
         """Yield the record of one scene, or of every scene that has one, without writing anything."""
         wanted = [row.name for row in self.list() if row.valid] if name is None else [names.check(name)]

@@ -142,14 +142,10 @@ def is_stale(workspace: Workspace, found: Task) -> bool:
     """Return whether a task is in the hands of a process that is proven gone."""
     if found.ended or found.state in (State.PLANNED, State.BLOCKED):
         return False
-    if found.state is State.REVIEW_READY and not _publishing(workspace, found):
+    waits = found.state is State.REVIEW_READY
+    if waits and not workspace.ledger.read(lambda tx: task.publishing(tx, found.id)):
         return False
     return runner.is_gone(found.runner, workspace.locks)
-
-
-def _publishing(workspace: Workspace, found: Task) -> bool:
-    sql = "SELECT 1 FROM attempts WHERE task = ? AND kind = 'publish' AND ended_at IS NULL"
-    return workspace.ledger.read(lambda tx: tx.one(sql, (found.id,))) is not None
 
 
 def wire(found: Task) -> dict[str, Any]:
