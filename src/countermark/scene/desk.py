@@ -11,13 +11,13 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 import orjson
 
 from countermark.kernel.canon import sha256_hex
 from countermark.kernel.errors import CountermarkError
-from countermark.scene import checks, document, operation, setting
+from countermark.scene import checks, document, operation, search, setting
 from countermark.scene import name as names
 from countermark.scene.adapter import NAME, SceneAdapter
 from countermark.scene.codes import refuse
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 Change = Callable[[Scene], Scene]
+
+_LYING: Final = ("id", "name", "revision", "sha256", "byteLength", "elementCount", "trashedAt", "trashedBy")
 
 
 class Found(NamedTuple):
@@ -183,6 +185,24 @@ class Desk:
         """Take a scene away, with everything that belongs to it, into the trash."""
         done = self._way.trash(names.check(name), expected_revision=wanted.revision, request_id=wanted.request_id)
         return {**done.wire(), "trashed": True}
+
+    def trashed(self) -> list[Json]:
+        """Return what lies in the trash, what was put there last first; `nameFree` says that its name is free."""
+        entries = sorted(self._store.trashed(), key=lambda entry: str(entry["trashedAt"]), reverse=True)
+        there = {row.name for row in self._store.list()} if entries else set()
+        return [
+            {**{member: entry.get(member) for member in _LYING}, "nameFree": entry["name"] not in there}
+            for entry in entries
+        ]
+
+    def untrash(self, entry: Any, to: Any = None, request_id: str | None = None) -> Json:
+        """Bring a scene back out of the trash, by its id there; never over a scene that is there."""
+        done = self._way.untrash(entry, None if to is None else names.check(to), request_id=request_id)
+        return {**done.wire(), "trashId": entry}
+
+    def search(self, text: Any, limit: int = search.MOST_HITS) -> Json:
+        """Return where a text stands in all scenes; `complete` says whether every scene was looked at."""
+        return {"text": text, **self._store.search(text, limit=limit).wire()}
 
     def history(self, name: Any) -> list[Json]:
         """Return the revisions that are kept, newest first; what is not known of one any more is None."""

@@ -31,6 +31,7 @@ from countermark.kernel.errors import CountermarkError
 from countermark.kernel.ledger import Tx
 from countermark.kernel.plan import Plan
 from countermark.scene import name as names
+from countermark.scene import untrash
 from countermark.scene.adapter import NAME, RESOURCE, WRITE, SceneAdapter
 from countermark.scene.codes import as_scene_error, refuse
 from countermark.scene.document import Scene
@@ -170,6 +171,14 @@ class Governed:
                 mark=self._grant,
             ),
             trashed=True,
+        )
+
+    def untrash(self, entry: str, to: str | None = None, *, request_id: str | None = None) -> Evidence:
+        """Bring a scene back out of the trash (`Store.untrash`); the grant has to reach the name it gets."""
+        return self._write(
+            (untrash.name_of(entry) if to is None else to,),
+            request_id,
+            lambda: self.store.untrash(entry, to, actor=self._actor, request_id=request_id, mark=self._grant),
         )
 
     def restore(

@@ -56,8 +56,16 @@ def forget(root: KeptRoot, name: str) -> None:
         root.release(names.intent_file(name, slot))
 
 
+def parse(data: bytes, name: str) -> Record | None:
+    """Return the record of a scene in the bytes of an intent; None when they are torn, withdrawn or another's."""
+    return _record(_whole(data), name)
+
+
 def _told(root: KeptRoot, name: str, slot: int) -> bytes:
-    data = sidecar.read_beside(root, names.intent_file(name, slot), _CAP) or b""
+    return _whole(sidecar.read_beside(root, names.intent_file(name, slot), _CAP) or b"")
+
+
+def _whole(data: bytes) -> bytes:
     check, _, told = data.partition(b" ")
     # One that was torn by a crash speaks of what never happened: it is synced before the rename.
     return told if sha256_hex(told).encode() == check else b""

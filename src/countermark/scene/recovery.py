@@ -67,6 +67,18 @@ def look(shelf: Shelf, name: str) -> Seen:
     return Seen(data, sha256_hex(data), print_)
 
 
+def glance(shelf: Shelf, name: str) -> Seen:
+    """Return a scene's file as `look` does; of one beyond the limits the digest and the look alone, no bytes."""
+    try:
+        return look(shelf, name)
+    except CountermarkError as error:
+        if error.code != "input_too_large":
+            raise
+        file = names.scene_file(name)
+        print_ = fingerprint(shelf.root.stat(file))
+        return Seen(b"", shelf.root.digest(file), print_)
+
+
 def require_exact(shelf: Shelf, name: str) -> None:
     """Raise `not_found` when the disk would take another spelling, `Plan` for `plan`, as the scene's file."""
     if not shelf.root.exists(names.KEPT.upper()):
@@ -254,7 +266,7 @@ def _part(shelf: Shelf, name: str, kept: str | None) -> None:
 
 def damaged(shelf: Shelf, name: str) -> State:
     """Return the state of a scene whose bytes are none: what may only be put away before something takes its place."""
-    seen = look(shelf, name)
+    seen = glance(shelf, name)
     base, floor = past(shelf, name)
     record = _next(shelf, name, base, seen.sha256, document.empty(), floor or 0)
     return State(seen, document.empty(), record, base is not None, damaged=True)

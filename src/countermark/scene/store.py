@@ -9,16 +9,28 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from countermark.kernel.canon import sha256_hex
 from countermark.kernel.clock import Clock, SystemClock
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.kept import KeptRoot
-from countermark.scene import backup, document, history, listing, recovery, rename, trash
+from countermark.scene import (
+    document,
+    history,
+    listing,
+    reading,
+    recovery,
+    rename,
+    saving,
+    search,
+    trash,
+    untrash,
+    vacancy,
+)
 from countermark.scene import name as names
 from countermark.scene.backup import Retention
 from countermark.scene.codes import SceneError, refuse
@@ -26,13 +38,9 @@ from countermark.scene.document import Scene
 from countermark.scene.evidence import Evidence, Read, Summary, Version, of_record, of_request
 from countermark.scene.limits import DEFAULT, Limits
 from countermark.scene.question import ours, require_current, require_request, require_revision
-from countermark.scene.recovery import Seen, State
-from countermark.scene.shelf import LOCK_SECONDS, Shelf, fingerprint, open_folder
-from countermark.scene.sidecar import Asked, Record, instant
+from countermark.scene.shelf import LOCK_SECONDS, Shelf, open_folder
+from countermark.scene.sidecar import Asked, Record
 from countermark.scene.token import Turn
-
-_NO_SCENE: Final = frozenset({"corrupt_scene", "invalid_scene", "too_large", "too_many_elements"})
-"""What the bytes under a name can be instead of a scene; a person may still put them away."""
 
 
 class Store:
@@ -60,6 +68,7 @@ class Store:
             pause=pause or time.sleep,
         )
         self._listing = listing.Listing(self.shelf)
+        self._search = search.Search(self.shelf)
         self._swept = False
 
     @property
@@ -96,20 +105,7 @@ class Store:
         `corrupt_scene`, `scene_busy`, `io_error`.
         """
         with ours():
-            names.check(name)
-            seen = self._look(name)
-            match, beside = recovery.recorded(self.shelf, name, seen.sha256)
-            done = match is not None and beside and match.uid and match.moved_from is None
-            if match is not None and done and not recovery.entangled(self.shelf, name, match.revision):
-                return _read(State(seen, document.load(seen.data, self.limits), match, known=True))
-            try:
-                with self.shelf.turn(name) as turn:
-                    state = recovery.settle(self.shelf, turn, name, adopting=True)
-                    return _read(replace(state, record=self._finished(state.record)))
-            except CountermarkError as error:
-                if error.code != "disk_read_only":
-                    raise
-                return self._read_only(name, seen, match)
+            return reading.read(self.shelf, name)
 
     def create(
         self,
@@ -129,10 +125,10 @@ class Store:
         with ours():
             names.check(name)
             require_request(actor, request_id)
-            data = self._dumped(scene)
+            data = saving.dumped(self.shelf, scene)
             with self._turn(name) as turn:
-                self._require_free(name, request_id)
-                self._make_way(name, {name: turn})
+                vacancy.require_free(self.shelf, name, request_id)
+                vacancy.make_way(self.shelf, name, {name: turn})
                 record = recovery.made(self.shelf, name, None, scene, (sha256_hex(data), len(data)), 1)
                 record = replace(record, updated_by=actor)
                 request = recovery.remembered(request_id, payload_sha256, record)
@@ -142,7 +138,7 @@ class Store:
                 except CountermarkError as error:
                     if error.code != "output_exists":
                         raise
-                    raise self._exists(name, None, request_id) from error
+                    raise vacancy.taken(name, None, request_id) from error
                 return of_record(record, None)
 
     def save(
@@ -172,11 +168,11 @@ class Store:
                 state = recovery.settle(self.shelf, turn, name, adopting=False)
                 done = state.record.request(request_id)
                 if done is not None:
-                    return of_request(self._finished(state.record), done, payload_sha256)
+                    return of_request(rename.finish(self.shelf, state.record), done, payload_sha256)
                 if not force:
                     require_current(state, expected_revision)
                 scene = change(state.scene)
-                return self._commit(turn, state, scene, Asked(actor, request_id, payload_sha256, mark))
+                return saving.commit(self.shelf, turn, state, scene, Asked(actor, request_id, payload_sha256, mark))
 
     def rename(
         self,
@@ -199,21 +195,21 @@ class Store:
             require_revision(expected_revision, force=expected_revision is None)
             first, second = sorted((name, to))
             if first == second:
-                raise self._exists(to, None, request_id)
+                raise vacancy.taken(to, None, request_id)
             with self._turn(first) as one, self._turn(second) as other:
                 turns = {first: one, second: other}
-                done = self._moved_before(to, request_id)
+                done = vacancy.carried_out(self.shelf, to, request_id)
                 if done is not None:
                     return done
                 state = recovery.settle(self.shelf, turns[name], name, adopting=True)
                 if expected_revision is not None:
                     require_current(state, expected_revision)
-                self._require_free(to, request_id)
+                vacancy.require_free(self.shelf, to, request_id)
                 # A rename before this one has to come to its end: the record names only one earlier name.
                 state = replace(state, record=rename.finish(self.shelf, state.record, turns))
                 if state.record.moved_from is not None:
                     raise _busy(name, state.record.moved_from)
-                self._make_way(to, turns)
+                vacancy.make_way(self.shelf, to, turns)
                 record = rename.move(self.shelf, turns, state, to, Asked(actor, request_id, None, mark))
                 return of_record(record, state.record.revision)
 
@@ -238,14 +234,14 @@ class Store:
                 done = trash.done(self.shelf, name, request_id)
                 if done is not None:
                     return done
-                seen = self._look(name)
+                seen = recovery.glance(self.shelf, name)
                 if expected_revision is not None:
-                    state = self._settled_or_damaged(turn, name, adopting=True)
+                    state = saving.settled_or_damaged(self.shelf, turn, name, adopting=True)
                     require_current(state, expected_revision)
                     seen = state.seen
                 record, _ = recovery.recorded(self.shelf, name, seen.sha256)
                 if record is not None:
-                    self._finished(record)
+                    rename.finish(self.shelf, record)
                 return trash.put(self.shelf, turn, name, seen, Asked(actor, request_id, None, mark))
 
     def history(self, name: str) -> Sequence[Version]:
@@ -253,7 +249,7 @@ class Store:
         try:
             read: Read | None = self.read(name)
         except SceneError as error:
-            if error.code not in _NO_SCENE:
+            if error.code not in saving.NO_SCENE:
                 raise
             read = None
         with ours():
@@ -262,7 +258,12 @@ class Store:
     def version(self, name: str, revision: int) -> bytes:
         """Return the bytes of one revision; raise `not_found` when they are not kept any more."""
         require_revision(revision, force=False)
-        read = self._read_or_none(name)
+        try:
+            read: Read | None = self.read(name)
+        except SceneError as error:
+            if error.code == "invalid_name":
+                raise
+            read = None
         if read is not None and read.revision == revision:
             return read.data
         with ours():
@@ -289,76 +290,58 @@ class Store:
             require_revision(revision, force=False)
             require_revision(expected_revision, force=expected_revision is None)
             with self._turn(name) as turn:
-                state = self._settled_or_damaged(turn, name, adopting=False)
+                state = saving.settled_or_damaged(self.shelf, turn, name, adopting=False)
                 done = state.record.request(request_id)
                 if done is not None:
                     return of_request(state.record, done, payload_sha256)
                 if expected_revision is not None:
                     require_current(state, expected_revision)
                 if not state.damaged:
-                    state = replace(state, record=self._finished(state.record))
+                    state = replace(state, record=rename.finish(self.shelf, state.record))
                 scene = document.load(history.kept(self.shelf, name, revision), self.limits)
                 asked = Asked(actor, request_id, payload_sha256, mark)
-                return self._commit(turn, state, scene, asked, restored_from=revision)
+                return saving.commit(self.shelf, turn, state, scene, asked, restored_from=revision)
 
     def records(self, name: str | None = None) -> Iterator[Record]:
         """Yield the record of one scene, or of every scene that has one, without writing anything."""
         wanted = [row.name for row in self.list() if row.valid] if name is None else [names.check(name)]
-        for scene in wanted:
-            with suppress(CountermarkError):
-                beside = self.shelf.sidecar(scene)
-                print_ = fingerprint(self.shelf.root.stat(names.scene_file(scene)))
-                if beside is None or beside.fingerprint != print_:
-                    beside = recovery.recorded(self.shelf, scene, self._look(scene).sha256)[0] or beside
-                if beside is not None:
-                    yield beside
+        yield from reading.records(self.shelf, wanted)
+
+    def search(self, text: str, *, limit: int = search.MOST_HITS, seconds: float = search.SECONDS) -> search.Found:
+        """Return where a text stands in all scenes, without writing anything (`search.Search.find`)."""
+        with ours():
+            return self._search.find(text, self._listing.rows(), limit=limit, seconds=seconds)
 
     def trashed(self) -> Sequence[dict[str, Any]]:
         """Return what the trash says of every scene in it."""
         with ours():
             return trash.entries(self.shelf)
 
-    def _commit(
+    def untrash(
         self,
-        turn: Turn,
-        state: State,
-        scene: Scene,
-        asked: Asked,
+        entry: str,
+        to: str | None = None,
         *,
-        restored_from: int | None = None,
+        actor: str,
+        request_id: str | None = None,
+        mark: str | None = None,
     ) -> Evidence:
-        shelf, before = self.shelf, state.record
-        data = self._dumped(scene)
-        record = recovery.made(shelf, before.name, before, scene, (sha256_hex(data), len(data)), before.revision + 1)
-        record = replace(record, updated_by=asked.actor, restored_from=restored_from)
-        record = replace(record, previous_revision=before.revision, previous_sha256=state.seen.sha256)
-        record = record.remembering(recovery.remembered(asked.request_id, asked.payload, record), asked.mark)
-        if state.damaged:
-            kept = recovery.quarantine(shelf, before.name, state.seen)
-        else:
-            kept = names.backup_file(before.name, before.revision)
-            backup.keep(shelf.root, before.name, before.revision, state.seen.sha256)
-        record = recovery.put_in(shelf, turn, state.seen, record, data, kept)
-        if record.revision % shelf.retention.every == 0 and not state.damaged:
-            with suppress(CountermarkError):
-                backup.prune(shelf.root, before.name, shelf.retention)
-        return of_record(record, before.revision)
+        """Bring a scene back out of the trash, with its past, as a new revision of its name or of another free one.
 
-    def _look(self, name: str) -> Seen:
-        return recovery.look(self.shelf, name)
-
-    def _settled_or_damaged(self, turn: Turn, name: str, *, adopting: bool) -> State:
-        try:
-            return recovery.settle(self.shelf, turn, name, adopting=adopting)
-        except SceneError as error:
-            if error.code not in _NO_SCENE:
-                raise
-            return recovery.damaged(self.shelf, name)
-
-    def _dumped(self, scene: Scene) -> bytes:
-        data = document.dump(scene)
-        document.require_within(scene, self.limits, size=len(data))
-        return data
+        `entry` is its id there. A scene whose bytes are damaged comes back as its newest earlier revision that is
+        whole. Raises `not_found`, `already_exists`, `corrupt_scene` when nothing of it is whole.
+        """
+        with ours():
+            name = names.check(untrash.name_of(entry) if to is None else to)
+            require_request(actor, request_id)
+            with self._turn(name) as turn:
+                done = vacancy.carried_out(self.shelf, name, request_id)
+                if done is not None:
+                    return done
+                found = untrash.find(self.shelf, entry)
+                vacancy.require_free(self.shelf, name, request_id)
+                vacancy.make_way(self.shelf, name, {name: turn})
+                return untrash.bring_back(self.shelf, turn, found, name, Asked(actor, request_id, None, mark))
 
     @contextmanager
     def _turn(self, name: str) -> Iterator[Turn]:
@@ -368,66 +351,6 @@ class Store:
                 self.shelf.root.sweep_temp()
             yield turn
 
-    def _make_way(self, name: str, turns: Mapping[str, Turn]) -> None:
-        if trash.beside(self.shelf, name):
-            rename.finish_from(self.shelf, name, turns)
-            trash.set_aside(self.shelf, name)
-
-    def _require_free(self, name: str, request_id: str | None) -> None:
-        if not self.shelf.root.exists(names.scene_file(name)):
-            return
-        record = self.shelf.sidecar(name)
-        with suppress(CountermarkError):
-            record = recovery.recorded(self.shelf, name, self._look(name).sha256)[0] or record
-        raise self._exists(name, record, request_id)
-
-    def _exists(self, name: str, record: Record | None, request_id: str | None) -> SceneError:
-        details: dict[str, Any] = {"name": name}
-        made = None if record is None else record.created
-        if record is not None and made is not None and request_id is not None and made.id == request_id:
-            details |= {"sameRequest": True, "revision": made.revision, "sha256": made.sha256}
-            details |= {"currentRevision": record.revision, "currentSha256": record.sha256}
-            return refuse(
-                "already_exists",
-                f"{name} exists: this very request made it, as revision {made.revision}.",
-                next_action="Read the scene and go on from it.",
-                details=details,
-            )
-        return refuse(
-            "already_exists",
-            f"A scene named {name} exists.",
-            next_action="Choose another name, or change that scene.",
-            details=details,
-        )
-
-    def _moved_before(self, to: str, request_id: str | None) -> Evidence | None:
-        if request_id is None or not self.shelf.root.exists(names.scene_file(to)):
-            return None
-        record, _ = recovery.recorded(self.shelf, to, self._look(to).sha256)
-        done = None if record is None else record.request(request_id)
-        if record is None or done is None:
-            return None
-        return of_request(self._finished(record), done, None)
-
-    def _finished(self, record: Record) -> Record:
-        return record if record.moved_from is None else rename.finish(self.shelf, record)
-
-    def _read_or_none(self, name: str) -> Read | None:
-        try:
-            return self.read(name)
-        except SceneError as error:
-            if error.code == "invalid_name":
-                raise
-            return None
-
-    def _read_only(self, name: str, seen: Seen, match: Record | None) -> Read:
-        # Nothing can be written here: what stands in the file is shown, and no revision is promised for it.
-        scene = document.load(seen.data, self.limits)
-        at = instant(seen.print[2] // 1_000_000)
-        if match is not None:
-            return _read(State(seen, scene, match, known=True))
-        return Read(name, 0, seen.sha256, at, "recovery", len(seen.data), scene, seen.data)
-
 
 def _busy(name: str, old: str) -> SceneError:
     return refuse(
@@ -435,20 +358,4 @@ def _busy(name: str, old: str) -> SceneError:
         f"An earlier rename of {name}, from {old}, has not come to its end: another program writes {old}.",
         next_action="Wait a moment, then repeat the call.",
         details={"reason": "rename"},
-    )
-
-
-def _read(state: State) -> Read:
-    record = state.record
-    return Read(
-        record.name,
-        record.revision,
-        record.sha256,
-        record.updated_at,
-        record.updated_by,
-        record.byte_length,
-        state.scene,
-        state.seen.data,
-        record.uid,
-        record.restored_from,
     )

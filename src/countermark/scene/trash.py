@@ -18,7 +18,7 @@ from countermark.scene.sidecar import Asked, Record
 from countermark.scene.token import Turn
 
 SCHEMA: Final = "countermark/trash@1"
-_INFO: Final = "trash.json"
+NOTE: Final = "trash.json"
 
 
 def put(shelf: Shelf, turn: Turn, name: str, seen: Seen, asked: Asked) -> Evidence:
@@ -30,7 +30,7 @@ def put(shelf: Shelf, turn: Turn, name: str, seen: Seen, asked: Asked) -> Eviden
     info = _info(shelf, name, seen, record, asked)
     root.make_dir(folder)
     try:
-        root.create(f"{folder}/{_INFO}", orjson.dumps(info, option=orjson.OPT_INDENT_2))
+        root.create(f"{folder}/{NOTE}", orjson.dumps(info, option=orjson.OPT_INDENT_2))
         turn.verify()
         recovery.require_unchanged(shelf, name, seen, record)
         root.move_new(file, f"{folder}/{file}")
@@ -38,7 +38,7 @@ def put(shelf: Shelf, turn: Turn, name: str, seen: Seen, asked: Asked) -> Eviden
         with suppress(CountermarkError):
             # A move whose undo failed stands: the scene lies in the trash, and the note says where.
             if not root.exists(f"{folder}/{file}"):
-                root.release(f"{folder}/{_INFO}")
+                root.release(f"{folder}/{NOTE}")
                 root.release_dir(folder)
         raise
     set_aside(shelf, name, folder)
@@ -77,7 +77,10 @@ def done(shelf: Shelf, name: str, request_id: str | None) -> Evidence | None:
 
 
 def entries(shelf: Shelf, start: str = "") -> list[dict[str, Any]]:
-    """Return what is noted of every scene in the trash, or of some by their start; `folder` names where each lies."""
+    """Return what is noted of every scene in the trash, or of some by their start.
+
+    `id` names each in the trash, `folder` where it lies.
+    """
     found: list[dict[str, Any]] = []
     if not shelf.root.exists(names.TRASH):
         return found
@@ -86,10 +89,10 @@ def entries(shelf: Shelf, start: str = "") -> list[dict[str, Any]]:
             continue
         folder = f"{names.TRASH}/{entry.name}"
         with suppress(CountermarkError, orjson.JSONDecodeError, KeyError, TypeError):
-            info = orjson.loads(shelf.root.read(f"{folder}/{_INFO}", cap=sidecar.CAP))
+            info = orjson.loads(shelf.root.read(f"{folder}/{NOTE}", cap=sidecar.CAP))
             # A note without a scene is of a call that died before it had moved anything.
             if info["schema"] == SCHEMA and shelf.root.exists(f"{folder}/{names.scene_file(info['name'])}"):
-                found.append({**info, "folder": folder})
+                found.append({**info, "folder": folder, "id": entry.name})
     return found
 
 
@@ -116,13 +119,13 @@ def _info(shelf: Shelf, name: str, seen: Seen, record: Record | None, asked: Ask
         "name": name,
         "revision": record.revision if record else 0,
         "sha256": seen.sha256,
-        "byteLength": len(seen.data),
+        "byteLength": seen.print[1],
         "elementCount": count,
         "trashedAt": shelf.now(),
         "trashedBy": asked.actor,
         "requestId": asked.request_id,
         "mark": asked.mark,
-        "uid": record.uid if record else "",
+        "uid": record.uid if record else shelf.ids.new("s"),
     }
 
 

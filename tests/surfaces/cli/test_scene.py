@@ -82,6 +82,37 @@ def test_a_rename_takes_the_past_along_and_the_trash_leaves_nothing_to_inherit(h
     assert created(here)["revision"] == 1
 
 
+def test_the_trash_is_listed_and_a_scene_comes_back_from_it(here: Here) -> None:
+    created(here)
+    assert here("scene", "trash", "--list").out == "The trash is empty.\n"
+    here("scene", "trash", "plan")
+    out = here("scene", "trash", "--list").out
+    assert out.splitlines()[0].split()[:3] == ["NAME", "REV", "ELEMENTS"]
+    created(here)
+    [entry] = here.json("scene", "trash", "--list").data["trashed"]
+    assert "its name is taken" in here("scene", "trash", "--list").out
+    assert here("scene", "untrash", "plan").status == 5
+    assert here("scene", "untrash", "plan", "--grant", "narrow", "--as", "old").status == 4
+    back = here.json("scene", "untrash", entry["id"], "--as", "old").data
+    assert (back["name"], back["revision"], back["trashId"]) == ("old", 2, entry["id"])
+    assert here("scene", "untrash", "plan").status == 3
+    assert here("scene", "trash").status == here("scene", "trash", "plan", "--list").status == 2
+
+
+def test_a_text_is_found_with_scene_element_and_line(here: Here) -> None:
+    created(here)
+    applied(here, [{"op": "update", "id": "box", "patch": {"label": "Payment\x1b[31m service"}}])
+    (here.folder / "broken.excalidraw").write_text("{")
+    said = here("scene", "search", "PAYMENT")
+    assert said.status == 0
+    assert said.out.startswith("1 hit in 1 scene of 2.\n\nplan\n  label")
+    assert "\x1b" not in said.out
+    assert "broken was not looked at: not-json." in said.out
+    [hit] = here.json("scene", "search", "payment").data["hits"]
+    assert (hit["scene"], hit["container"], hit["match"]) == ("plan", "box", "Payment")
+    assert here("scene", "search", " ").status == 2
+
+
 def test_a_stale_revision_is_a_conflict_and_the_scene_stands(here: Here) -> None:
     created(here)
     move = [{"op": "update", "id": "box", "patch": {"x": 7}}]

@@ -165,6 +165,42 @@ def test_a_scene_in_the_trash_leaves_its_name_free_and_nothing_to_inherit(site: 
     assert [one["revision"] for one in site.api("GET", "/scenes/plan/history").data["versions"]] == [1]
 
 
+def test_what_lies_in_the_trash_is_listed_and_brought_back(site: Site, plan: dict[str, Any]) -> None:
+    assert site.api("GET", "/trash").data["trashed"] == []
+    site.save("plan", moved)
+    site.api("POST", "/scenes/plan/trash", {})
+    [entry] = site.api("GET", "/trash").data["trashed"]
+    assert set(entry) == {
+        "id", "name", "revision", "sha256", "byteLength", "elementCount", "trashedAt", "trashedBy", "nameFree",
+    }  # fmt: skip
+    assert (entry["name"], entry["revision"], entry["trashedBy"], entry["nameFree"]) == ("plan", 2, "ui", True)
+    place = f"/trash/{entry['id']}/restore"
+    site.api("POST", "/scenes", {"name": "plan"})
+    assert site.api("GET", "/trash").data["trashed"][0]["nameFree"] is False
+    assert site.api("POST", place, {}).error["code"] == "already_exists"
+    said = site.api("POST", place, {"to": "old", "request_id": "b"})
+    assert (said.status, said.data["name"], said.data["revision"], said.data["trashId"]) == (201, "old", 3, entry["id"])
+    assert said.headers["location"] == f"{API}/scenes/old"
+    assert site.api("POST", place, {"to": "old", "request_id": "b"}).data["duplicate"] is True
+    assert site.api("GET", "/trash").data["trashed"] == []
+    assert site.api("POST", place, {}).error["code"] == "not_found"
+    assert site.api("POST", place, {"name": "x"}).error["code"] == "invalid_operation"
+    assert site.api("POST", "/trash/..%2F..%2Fetc/restore", {}).status == 404
+
+
+def test_a_search_answers_scene_element_and_line(site: Site, plan: dict[str, Any]) -> None:
+    site.api("POST", "/scenes", {"name": "b", "elements": [{**BOX, "label": {"id": "l", "text": "Größe <b>"}}]})
+    said = site.api("GET", "/search?q=gr%C3%B6%C3%9Fe").data
+    assert (said["text"], said["searched"], said["complete"], said["unreadable"]) == ("größe", 2, True, [])
+    [hit] = said["hits"]
+    assert (hit["scene"], hit["where"], hit["element"], hit["container"], hit["line"]) == ("b", "label", "l", "box", 1)
+    assert (hit["before"], hit["match"], hit["after"]) == ("", "Größe", " <b>")
+    assert site.api("GET", "/search?q=plan").data["hits"][0]["where"] == "name"
+    for query in ("", "?q=", "?q=%20", f"?q={'x' * 201}", "?q=a&limit=0", "?q=a&limit=201", "?q=a&limit=x"):
+        error = site.api("GET", f"/search{query}")
+        assert (error.status, error.error["code"]) == (422, "invalid_operation"), query
+
+
 def test_health_tells_limits_folder_and_what_the_editor_reported(site: Site) -> None:
     for report in (
         {"event": "mounted", "build": "b", "width": 800, "height": 600, "theme": "light"},

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any, Final
 
 import click
@@ -18,39 +16,17 @@ from countermark.kernel.errors import CountermarkError
 from countermark.scene import jsontext
 from countermark.scene.desk import Desk, Wanted
 from countermark.surfaces.cli.call import Answer, Call, command
+from countermark.surfaces.cli.scene_call import open_desk, saved, writing
 from countermark.surfaces.cli.terminal import columns, count, one_line, pairs, short
-
-Facts = Mapping[str, Any]
 
 _STDIN: Final = "-"
 _SHOWN_TEXTS: Final = 12
 
 
-@contextmanager
-def _desk(call: Call, grant_id: str | None = None) -> Iterator[Desk]:
-    with call.open(working=True) as workspace:
-        desk = Desk(workspace, actor="cli", grant=grant_id)
-        try:
-            yield desk
-        finally:
-            desk.close()
-
-
-def _writing(function: Callable[..., Answer]) -> Callable[..., Answer]:
-    """Add what every write takes: grant, revision and request id."""
-    for option in (
-        click.option("--request-id", metavar="ID", help="Yours: said again, it answers the first result."),
-        click.option("--revision", type=click.IntRange(0), help="What this is made against; left out: what is there."),
-        click.option("--grant", "grant_id", metavar="GRANT", help="The grant to act under; left out: the default one."),
-    ):
-        function = option(function)
-    return function
-
-
 @command(example="scene list")
 def list_scenes(call: Call) -> Answer:
     """List the scenes of the folder."""
-    with _desk(call) as desk:
+    with open_desk(call) as desk:
         rows = desk.listing()
     if not rows:
         return Answer({"scenes": []}, ["No scenes here yet. Draw one: `countermark serve .`"])
@@ -81,7 +57,7 @@ def show(call: Call, name: str, revision: int | None) -> Answer:
 
     `--json` has the whole document.
     """
-    with _desk(call) as desk:
+    with open_desk(call) as desk:
         found = desk.read(name) if revision is None else desk.version(name, revision)
     facts = found.facts()
     live = [one for one in found.scene.elements if not one.get("isDeleted")]
@@ -114,10 +90,10 @@ def show(call: Call, name: str, revision: int | None) -> Answer:
 @click.option("--grant", "grant_id", metavar="GRANT", help="The grant to act under; left out: the default one.")
 def create(call: Call, name: str, elements: str | None, request_id: str | None, grant_id: str | None) -> Answer:
     """Create a scene, empty or with elements."""
-    with _desk(call, grant_id) as desk:
+    with open_desk(call, grant_id) as desk:
         parts = {"elements": _json(elements, desk.limits.max_scene_bytes)} if elements else {}
         made = desk.create(name, parts, request_id)
-    return _saved(made, f"Created {made['name']}")
+    return saved(made, f"Created {made['name']}")
 
 
 @command(
@@ -125,7 +101,7 @@ def create(call: Call, name: str, elements: str | None, request_id: str | None, 
 )
 @click.argument("name")
 @click.argument("file")
-@_writing
+@writing
 def apply(
     call: Call, name: str, file: str, *, grant_id: str | None, revision: int | None, request_id: str | None
 ) -> Answer:
@@ -134,47 +110,34 @@ def apply(
     FILE holds a JSON array of operations, or an object with `operations` and `app_state`; - reads standard input. One
     bad operation rejects all.
     """
-    with _desk(call, grant_id) as desk:
+    with open_desk(call, grant_id) as desk:
         given = _json(file, desk.limits.max_scene_bytes)
         body = given if isinstance(given, dict) else {"operations": given}
         wanted = Wanted(revision=_current(desk, name, revision), request_id=request_id, payload=body)
         made = desk.apply(name, body.get("operations"), body.get("app_state"), wanted)
     done = made["operations"]
     said = ", ".join(f"{done[what]} {what}" for what in ("added", "updated", "deleted") if done[what])
-    return _saved(made, f"{made['name']}: {said or 'nothing changed'}")
+    return saved(made, f"{made['name']}: {said or 'nothing changed'}")
 
 
 @command(example="scene rename plan plan-2026")
 @click.argument("name")
 @click.argument("to", metavar="NEW")
-@_writing
+@writing
 def rename(
     call: Call, name: str, to: str, *, grant_id: str | None, revision: int | None, request_id: str | None
 ) -> Answer:
     """Give a scene another name, with its history."""
-    with _desk(call, grant_id) as desk:
+    with open_desk(call, grant_id) as desk:
         made = desk.rename(name, to, Wanted(revision=revision, request_id=request_id, payload={"to": to}))
-    return _saved(made, f"Renamed {one_line(name)} to {made['name']}")
-
-
-@command(example="scene trash plan")
-@click.argument("name")
-@_writing
-def trash(call: Call, name: str, *, grant_id: str | None, revision: int | None, request_id: str | None) -> Answer:
-    """Put a scene into the trash, with its history.
-
-    A new scene of that name inherits nothing of it.
-    """
-    with _desk(call, grant_id) as desk:
-        made = desk.trash(name, Wanted(revision=revision, request_id=request_id, payload={}))
-    return _saved(made, f"{one_line(name)} is in the trash")
+    return saved(made, f"Renamed {one_line(name)} to {made['name']}")
 
 
 @command(example="scene history plan")
 @click.argument("name")
 def history(call: Call, name: str) -> Answer:
     """List the revisions of a scene that are kept."""
-    with _desk(call) as desk:
+    with open_desk(call) as desk:
         rows = desk.history(name)
     lines = columns(
         (
@@ -196,31 +159,31 @@ def history(call: Call, name: str) -> Answer:
 @command(example="scene restore plan 3")
 @click.argument("name")
 @click.argument("back", metavar="REVISION", type=click.IntRange(0))
-@_writing
+@writing
 def restore(
     call: Call, name: str, back: int, *, grant_id: str | None, revision: int | None, request_id: str | None
 ) -> Answer:
     """Bring an earlier revision back, as the next one."""
-    with _desk(call, grant_id) as desk:
+    with open_desk(call, grant_id) as desk:
         wanted = Wanted(revision=_current(desk, name, revision), request_id=request_id, payload={"revision": back})
         made = desk.restore(name, back, wanted)
-    return _saved(made, f"{made['name']} is as it was at revision {back}")
+    return saved(made, f"{made['name']} is as it was at revision {back}")
 
 
 @command(example="scene repair plan")
 @click.argument("name")
-@_writing
+@writing
 def repair(call: Call, name: str, *, grant_id: str | None, revision: int | None, request_id: str | None) -> Answer:
     """Repair references, bindings, ids and order of a scene.
 
     Every fix is listed, no element is dropped, and what is not wrong keeps its bytes.
     """
-    with _desk(call, grant_id) as desk:
+    with open_desk(call, grant_id) as desk:
         wanted = Wanted(revision=_current(desk, name, revision), request_id=request_id, payload={})
         made = desk.repair(name, wanted)
     fixes = made["fixes"]
     what = count(len(fixes), "repair") if fixes else "nothing to repair"
-    said = _saved(made, f"{made['name']}: {what}")
+    said = saved(made, f"{made['name']}: {what}")
     listed = columns(((one_line(fix["id"]), one_line(fix["what"])) for fix in fixes), head=("ELEMENT", "WHAT IT WAS"))
     return said._replace(lines=[*said.lines, *(["", *listed] if fixes else ())])
 
@@ -238,21 +201,3 @@ def _json(file: str, cap: int) -> Any:
             "too_large", f"Standard input is longer than {cap} bytes.", next_action="Send less at a time."
         )
     return jsontext.unique(data)
-
-
-def _saved(made: Facts, said: str) -> Answer:
-    """Tell what a write did: revision and digest, and whether it was done before."""
-    if made.get("duplicate"):
-        said = f"Done before under this request id; nothing was done again ({said})"
-        if made.get("payloadMatches") is False:
-            said += ". What was asked this time is something else, and was not done"
-    lines = [
-        f"{said}.",
-        *pairs(
-            ("revision", str(made.get("revision", ""))),
-            ("sha-256", short(made.get("sha256") or "")),
-            ("restored", f"from revision {made['restoredFrom']}" if made.get("restoredFrom") is not None else ""),
-            ("ledger", "not entered yet: it will be, late" if made.get("unledgered") else ""),
-        ),
-    ]
-    return Answer(dict(made), lines)

@@ -18,6 +18,7 @@ from starlette.routing import Route
 from countermark.scene import whole
 from countermark.scene.codes import refuse
 from countermark.scene.desk import Desk, Wanted
+from countermark.scene.search import MOST_HITS
 from countermark.surfaces.web import answer
 from countermark.surfaces.web.body import read_json
 from countermark.surfaces.web.evidence import Evidence
@@ -60,6 +61,9 @@ class Routes:
             ("GET", f"{one}/history", self.history),
             ("GET", f"{one}/history/{{revision}}", self.version),
             ("POST", f"{one}/restore", self.restore),
+            ("GET", f"{API}/search", self.search),
+            ("GET", f"{API}/trash", self.trashed),
+            ("POST", f"{API}/trash/{{entry}}/restore", self.untrash),
             ("POST", f"{API}/editor-status", self.editor_status),
             ("GET", f"{API}/events", self.events),
         )
@@ -132,6 +136,25 @@ class Routes:
         body = await read_json(request, _SMALL)
         _only(body, "expected_revision", "request_id")
         return answer.ok(await _work(partial(self._desk.trash, _name(request), _optional(body))))
+
+    async def trashed(self, _: Request) -> Response:
+        """List what lies in the trash."""
+        return answer.ok({"trashed": await _work(self._desk.trashed)})
+
+    async def untrash(self, request: Request) -> Response:
+        """Bring a scene back out of the trash, under its name or another."""
+        body = await read_json(request, _SMALL)
+        _only(body, "to", "request_id")
+        entry = str(request.path_params["entry"])
+        done = await _work(partial(self._desk.untrash, entry, body.get("to"), _request_id(body)))
+        return answer.ok(done, 201, {"location": f"{API}/scenes/{done['name']}"})
+
+    async def search(self, request: Request) -> Response:
+        """Tell where a text stands in all scenes."""
+        limit = request.query_params.get("limit", str(MOST_HITS))
+        if not (limit.isascii() and limit.isdecimal() and 0 < int(limit[:9]) <= MOST_HITS):
+            raise _unfit("/limit", f"a whole number, 1 to {MOST_HITS}")
+        return answer.ok(await _work(partial(self._desk.search, request.query_params.get("q"), int(limit))))
 
     async def history(self, request: Request) -> Response:
         """List the revisions of a scene that are kept."""
