@@ -19,6 +19,7 @@ from countermark.kernel.errors import CountermarkError
 from countermark.kernel.plan import Plan, RuntimeIdentity
 from countermark.kernel.proof import Engine, Status, Verdict
 from countermark.kernel.recovery import EffectClass, EffectKind, Executed
+from countermark.scene import kept_library
 from countermark.scene import name as names
 from countermark.scene.evidence import Evidence
 from countermark.scene.limits import Limits
@@ -78,13 +79,16 @@ class SceneAdapter(Adapter):
         return RuntimeIdentity("countermark scene", _version(), maker().digest)
 
     def observe(self, resource: str) -> str | None:
-        """Return the revision of a scene as the ledger names it."""
+        """Return the revision of a scene, or of the library, as the ledger names it."""
+        if resource == RESOURCE + kept_library.NAME:
+            return self._store.library().revision
         return str(self._store.read(resource.removeprefix(RESOURCE)).revision)
 
     def validate(self, plan: Plan) -> None:
         """Raise `invalid_name` when the plan names no scene."""
         for resource in plan.resources:
-            names.check(resource.removeprefix(RESOURCE))
+            if resource != RESOURCE + kept_library.NAME:
+                names.check(resource.removeprefix(RESOURCE))
 
     def submit(self, intent: Intent, context: Context) -> Outcome:
         """Refuse: a journalled effect happens in its store, behind `governed`, and is never submitted by the kernel."""
@@ -101,6 +105,9 @@ class SceneAdapter(Adapter):
         del context
         wanted = intent.plan.payload
         [resource] = intent.plan.resources
+        if resource == RESOURCE + kept_library.NAME:
+            there = self._store.library().revision
+            return Finding(Executed.YES if there == wanted.get("sha256") else Executed.UNKNOWN, {"sha256": there})
         try:
             now = self._store.read(resource.removeprefix(RESOURCE))
         except CountermarkError as error:

@@ -17,7 +17,7 @@ import orjson
 
 from countermark.kernel.canon import sha256_hex
 from countermark.kernel.errors import CountermarkError
-from countermark.scene import checks, document, operation, search, setting
+from countermark.scene import checks, document, kept_library, operation, search, setting
 from countermark.scene import name as names
 from countermark.scene.adapter import NAME, SceneAdapter
 from countermark.scene.codes import refuse
@@ -199,6 +199,14 @@ class Desk:
         """Bring a scene back out of the trash, by its id there; never over a scene that is there."""
         done = self._way.untrash(entry, None if to is None else names.check(to), request_id=request_id)
         return {**done.wire(), "trashId": entry}
+
+    def library(self) -> kept_library.Kept:
+        """Return the person's library and its revision; an empty one at `absent` where there is none."""
+        return self._store.library()
+
+    def put_library(self, items: Any, expected: Any) -> Json:
+        """Put items in the place of the person's library at a revision."""
+        return self._way.put_library(items, expected).wire()
 
     def search(self, text: Any, limit: int = search.MOST_HITS) -> Json:
         """Return where a text stands in all scenes; `complete` says whether every scene was looked at."""

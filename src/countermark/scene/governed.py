@@ -24,20 +24,21 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from countermark.kernel import journal
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.ledger import Tx
 from countermark.kernel.plan import Plan
+from countermark.scene import kept_library, untrash
 from countermark.scene import name as names
-from countermark.scene import untrash
 from countermark.scene.adapter import NAME, RESOURCE, WRITE, SceneAdapter
 from countermark.scene.codes import as_scene_error, refuse
 from countermark.scene.document import Scene
 from countermark.scene.evidence import Evidence
+from countermark.scene.kept_library import Saved
 from countermark.scene.limits import DEFAULT, Limits
-from countermark.scene.row import PAGE_GRANT, Row, allow_page, lineage, unheard
+from countermark.scene.row import PAGE_GRANT, LibraryRow, Row, allow_page, lineage, unheard
 from countermark.scene.sidecar import instant
 from countermark.scene.store import Store
 
@@ -204,6 +205,15 @@ class Governed:
             ),
         )
 
+    def put_library(self, items: Any, expected: Any) -> Saved:
+        """Write the person's library (`Store.put_library`); its grant names it `scene::library`.
+
+        A ledger that cannot hear of it then never does: a library has no sidecar to tell it from.
+        """
+        self._permit((kept_library.NAME,))
+        done = self.store.put_library(items, expected)
+        return done if done.duplicate else replace(done, unledgered=not self._tell(LibraryRow(done, self._grant)))
+
     def settle(self, scene: str | None = None, *, older_than_ms: int = 0) -> Late:
         """Enter what the store did, to one scene or any, and the ledger has not heard of; each row says it is late.
 
@@ -264,7 +274,7 @@ class Governed:
             elif error.code in _REFUSED:
                 raise as_scene_error(error) from error
 
-    def _tell(self, done: Row) -> bool:
+    def _tell(self, done: Row | LibraryRow) -> bool:
         """Let the ledger hear of a save; say whether it has."""
         heard: list[bool] = []
         waiting = self._adapter.waiting
@@ -273,7 +283,7 @@ class Governed:
             with suppress(CountermarkError):
                 self._enter(done, late=False)
                 heard.append(True)
-                if done.name not in waiting.looked_at:
+                if isinstance(done, Row) and done.name not in waiting.looked_at:
                     waiting.looked_at.add(done.name)
                     self.settle(done.name, older_than_ms=SETTLED_AFTER_MS)
 
@@ -290,7 +300,7 @@ class Governed:
             waiting.looked_at.discard(done.name)
         return bool(heard)
 
-    def _enter(self, done: Row, *, late: bool) -> None:
+    def _enter(self, done: Row | LibraryRow, *, late: bool) -> None:
         try:
             journal.enter(self._workspace, done.entry(self._adapter.capabilities(), late=late), done.grant)
         except CountermarkError as error:

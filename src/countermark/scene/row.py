@@ -16,10 +16,11 @@ from countermark.kernel.canon import ABSENT
 from countermark.kernel.journal import Entry
 from countermark.kernel.ledger import Tx
 from countermark.kernel.plan import Plan, RuntimeIdentity
-from countermark.scene import adapter
+from countermark.scene import adapter, kept_library
 from countermark.scene import name as names
 from countermark.scene.adapter import NAME, RESOURCE, WRITE
 from countermark.scene.evidence import Evidence
+from countermark.scene.kept_library import Saved
 from countermark.scene.sidecar import Record
 
 if TYPE_CHECKING:
@@ -73,6 +74,38 @@ class Row:
             [adapter.verdict(seen)],
             runtime,
             {"attempts": 1, "bytes": self.byte_length},
+            late,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryRow:
+    """One writing of the person's library as the ledger hears of it: its revisions are digests."""
+
+    done: Saved
+    grant: str
+
+    name = kept_library.NAME
+
+    @property
+    def key(self) -> str:
+        """The ledger's key: these bytes, in the place of those, at that moment."""
+        return f"scene/library/{self.done.previous_revision[:16]}/{self.done.revision[:16]}/{self.done.saved_at}"
+
+    def entry(self, runtime: RuntimeIdentity, *, late: bool) -> Entry:
+        """Return the row."""
+        done, resource = self.done, RESOURCE + kept_library.NAME
+        payload: dict[str, Any] = {"library": True, "sha256": done.revision}
+        seen = Evidence(self.name, 0, None, done.revision, done.byte_length, done.element_count, done.saved_at)
+        return Entry(
+            Plan(NAME, WRITE, "write library", (resource,), payload),
+            self.key,
+            {resource: done.previous_revision},
+            {resource: done.revision},
+            {kept_library.FILE: (done.revision, done.byte_length)},
+            [adapter.verdict(seen)],
+            runtime,
+            {"attempts": 1, "bytes": done.byte_length},
             late,
         )
 

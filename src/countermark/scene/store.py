@@ -21,6 +21,7 @@ from countermark.kernel.kept import KeptRoot
 from countermark.scene import (
     document,
     history,
+    kept_library,
     listing,
     reading,
     recovery,
@@ -306,6 +307,16 @@ class Store:
         """Yield the record of one scene, or of every scene that has one, without writing anything."""
         wanted = [row.name for row in self.list() if row.valid] if name is None else [names.check(name)]
         yield from reading.records(self.shelf, wanted)
+
+    def library(self) -> kept_library.Kept:
+        """Return the person's library; raise `corrupt_scene` for what is none."""
+        with ours():
+            return kept_library.read(self.shelf)
+
+    def put_library(self, items: Any, expected: Any) -> kept_library.Saved:
+        """Put items in the place of the library at a revision (`kept_library.write`)."""
+        with ours():
+            return kept_library.write(self.shelf, items, expected)
 
     def search(self, text: str, *, limit: int = search.MOST_HITS, seconds: float = search.SECONDS) -> search.Found:
         """Return where a text stands in all scenes, without writing anything (`search.Search.find`)."""

@@ -188,6 +188,24 @@ def test_what_lies_in_the_trash_is_listed_and_brought_back(site: Site, plan: dic
     assert site.api("POST", "/trash/..%2F..%2Fetc/restore", {}).status == 404
 
 
+def test_the_library_is_given_and_saved_over_the_revision_it_was_read_at(site: Site) -> None:
+    none = site.api("GET", "/library").data
+    assert (none["revision"], none["library"]["libraryItems"], none["itemCount"]) == ("absent", [], 0)
+    item = {"id": "a", "status": "unpublished", "created": 1, "elements": [{**BOX, "isDeleted": False}]}
+    done = site.api("PUT", "/library", {"libraryItems": [item], "expected_revision": "absent"}).data
+    assert (done["previousRevision"], done["itemCount"], done["verified"]) == ("absent", 1, True)
+    said = site.api("GET", "/library")
+    assert (said.data["revision"], said.data["library"]["libraryItems"]) == (done["revision"], [item])
+    assert said.headers["etag"] == f'"{done["revision"]}"'
+    assert site.api("GET", "/library", If_None_Match=said.headers["etag"]).status == 304
+    stale = site.api("PUT", "/library", {"libraryItems": [], "expected_revision": "absent"})
+    assert (stale.status, stale.error["details"]["currentRevision"]) == (409, done["revision"])
+    assert site.api("PUT", "/library", {"libraryItems": [], "expected_revision": 1}).status == 422
+    assert site.api("PUT", "/library", {"libraryItems": [5], "expected_revision": done["revision"]}).status == 422
+    assert site.api("PUT", "/library", {"libraryItems": [], "force": True}).error["code"] == "invalid_operation"
+    assert site.api("POST", "/library", {}).status == 422
+
+
 def test_a_search_answers_scene_element_and_line(site: Site, plan: dict[str, Any]) -> None:
     site.api("POST", "/scenes", {"name": "b", "elements": [{**BOX, "label": {"id": "l", "text": "Größe <b>"}}]})
     said = site.api("GET", "/search?q=gr%C3%B6%C3%9Fe").data

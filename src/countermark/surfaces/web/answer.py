@@ -24,10 +24,12 @@ def ok(data: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | 
     return Response(orjson.dumps({"ok": True, **data}), status, headers, JSON)
 
 
-def ok_with_scene(data: Mapping[str, Any], scene: bytes, headers: Mapping[str, str] | None = None) -> Response:
+def ok_with(
+    member: str, data: Mapping[str, Any], document: bytes, headers: Mapping[str, str] | None = None
+) -> Response:
     """Return a successful answer with a document spliced in byte for byte, as its last member."""
     head = orjson.dumps({"ok": True, **data})
-    return Response(head[:-1] + b',"scene":' + scene + b"}", 200, headers, JSON)
+    return Response(head[:-1] + b',"%s":' % member.encode() + document + b"}", 200, headers, JSON)
 
 
 def failed(error: CountermarkError) -> Response:

@@ -61,6 +61,8 @@ class Routes:
             ("GET", f"{one}/history", self.history),
             ("GET", f"{one}/history/{{revision}}", self.version),
             ("POST", f"{one}/restore", self.restore),
+            ("GET", f"{API}/library", self.library),
+            ("PUT", f"{API}/library", self.put_library),
             ("GET", f"{API}/search", self.search),
             ("GET", f"{API}/trash", self.trashed),
             ("POST", f"{API}/trash/{{entry}}/restore", self.untrash),
@@ -96,7 +98,7 @@ class Routes:
         headers = {"etag": f'"{found.sha256}"', "cache-control": "no-cache"}
         if found.sha256 in _TAG.findall(request.headers.get("if-none-match", "")):
             return Response(status_code=304, headers=headers)
-        return answer.ok_with_scene(found.facts(), found.data, headers)
+        return answer.ok_with("scene", found.facts(), found.data, headers)
 
     async def create(self, request: Request) -> Response:
         """Create a scene."""
@@ -149,6 +151,22 @@ class Routes:
         done = await _work(partial(self._desk.untrash, entry, body.get("to"), _request_id(body)))
         return answer.ok(done, 201, {"location": f"{API}/scenes/{done['name']}"})
 
+    async def library(self, request: Request) -> Response:
+        """Give the person's library, or say that it is as the caller has it."""
+        found = await _work(self._desk.library)
+        headers = {"etag": f'"{found.revision}"', "cache-control": "no-cache"}
+        if headers["etag"] in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        facts = {"revision": found.revision, "itemCount": len(found.items), "byteLength": len(found.data)}
+        return answer.ok_with("library", facts, found.data, headers)
+
+    async def put_library(self, request: Request) -> Response:
+        """Save the person's library over the revision it was read at."""
+        body = await read_json(request, self._cap)
+        _only(body, "libraryItems", "expected_revision")
+        items, expected = body.get("libraryItems"), body.get("expected_revision")
+        return answer.ok(await _work(partial(self._desk.put_library, items, expected)))
+
     async def search(self, request: Request) -> Response:
         """Tell where a text stands in all scenes."""
         limit = request.query_params.get("limit", str(MOST_HITS))
@@ -167,7 +185,7 @@ class Routes:
         if not (text.isascii() and text.isdecimal() and len(text) < len(str(_MOST_REVISION))):
             raise _unfit("/revision", "a whole number")
         found = await _work(partial(self._desk.version, name, int(text)))
-        return answer.ok_with_scene({"name": name, "revision": int(text), "sha256": found.sha256}, found.data)
+        return answer.ok_with("scene", {"name": name, "revision": int(text), "sha256": found.sha256}, found.data)
 
     async def restore(self, request: Request) -> Response:
         """Bring an earlier revision back as the next one."""
