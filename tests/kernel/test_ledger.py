@@ -134,7 +134,7 @@ def test_one_refusal_never_undoes_its_neighbours_in_the_same_commit(tmp_path: Pa
     clients = [threading.Thread(target=client, args=(n,)) for n in range(9)]
     for one in clients:
         one.start()
-    while len(ledger._queue) < 9:  # noqa: SLF001 - waits until all have queued, without a sleep
+    while ledger.waiting < 9:  # waits until all have queued, without a sleep
         pass
     go.set()
     for one in [first, *clients]:
@@ -155,7 +155,7 @@ def test_a_caller_interrupted_while_it_waits_holds_nobody_up_and_its_transition_
         return tx.event("t", "note", {"text": "slow"})
 
     def interrupt() -> None:
-        while len(ledger._queue) < 1:  # noqa: SLF001 - waits until the main thread has queued, without a sleep
+        while ledger.waiting < 1:  # waits until the main thread has queued, without a sleep
             pass
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
@@ -190,10 +190,10 @@ def test_a_caller_interrupted_while_its_batch_is_written_holds_nobody_up(ledger:
         return transition
 
     def conduct() -> None:
-        while len(ledger._queue) < 2:  # noqa: SLF001 - waits until the main thread has queued, without a sleep
+        while ledger.waiting < 2:  # waits until the main thread has queued, without a sleep
             pass
         last.start()
-        while len(ledger._queue) < 3:  # noqa: SLF001 - likewise
+        while ledger.waiting < 3:  # likewise
             pass
         go.set()
         writing.wait()
@@ -205,7 +205,7 @@ def test_a_caller_interrupted_while_its_batch_is_written_holds_nobody_up(ledger:
     first.start()
     inside.wait()
     second.start()
-    while len(ledger._queue) < 1:  # noqa: SLF001 - likewise
+    while ledger.waiting < 1:  # likewise
         pass
     conductor = threading.Thread(target=conduct)
     conductor.start()
@@ -235,7 +235,7 @@ def test_a_batch_takes_one_commit(tmp_path: Path, clock: SetClock, monkeypatch: 
     threads += [threading.Thread(target=ledger.apply, args=(note("x"),)) for _ in range(20)]
     for one in threads[1:]:
         one.start()
-    while len(ledger._queue) < 20:  # noqa: SLF001 - waits until all have queued, without a sleep
+    while ledger.waiting < 20:  # waits until all have queued, without a sleep
         pass
     go.set()
     for one in threads:

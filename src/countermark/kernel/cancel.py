@@ -61,9 +61,18 @@ def _confirm(workspace: Workspace, task_id: str) -> Task:
     """Stop what runs for a task and settle it, unless another living process is the one to do that."""
     workspace.stop_children(task_id)
     found = workspace.ledger.read(lambda tx: task.load(tx, task_id))
-    if found.state is State.CANCEL_REQUESTED and restart.can_take(workspace, found):
+    if found.state is State.CANCEL_REQUESTED and (restart.can_take(workspace, found) or _rests(workspace, found)):
         confirm(workspace, restart.take(workspace, found))
     return workspace.ledger.read(lambda tx: task.load(tx, task_id))
+
+
+def _rests(workspace: Workspace, found: Task) -> bool:
+    """Whether nobody works on a task that was asked to stop: it waited for a decision and holds nothing.
+
+    An acceptance under way holds its resources, and is for its own process to end.
+    """
+    before = _state_before(workspace, found)
+    return before in (State.PLANNED, State.BLOCKED, State.REVIEW_READY) and not restart.holds_any(workspace, found)
 
 
 def confirm(workspace: Workspace, found: Task) -> None:
@@ -79,7 +88,8 @@ def confirm(workspace: Workspace, found: Task) -> None:
     else:
         intent = perform.intent_of(workspace, found)
         try:
-            stopped = workspace.adapter(found.adapter).cancel(intent, workspace.context(intent))
+            context = workspace.context(intent, stopped=True)
+            stopped = workspace.adapter(found.adapter).cancel(intent, context)
         except CountermarkError as error:
             stopped = Stopped(confirmed=False, executed=Executed.UNKNOWN, evidence={"error": error.as_json()})
         except Exception as error:  # noqa: BLE001 - a defect in an adapter confirms nothing

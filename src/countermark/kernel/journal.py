@@ -44,7 +44,7 @@ def permit(workspace: Workspace, plan: Plan, grant_id: str, uses: Mapping[str, i
 
     def question(tx: Tx) -> None:
         chain = grant.load_chain(tx, grant_id)
-        grant.permit(chain, plan.effect, plan.resources, uses or {"attempts": 1}, workspace.clock.now_ms())
+        grant.permit(chain, plan.effect, plan.resources, uses or {"attempts": 1}, tx.time())
 
     workspace.ledger.read(question)
 

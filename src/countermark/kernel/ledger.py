@@ -16,21 +16,18 @@ import hashlib
 import sqlite3
 import sys
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from countermark.kernel import schema
 from countermark.kernel.canon import spelled, stored
 from countermark.kernel.clock import Clock
-from countermark.kernel.errors import CountermarkError, Ending, register
+from countermark.kernel.errors import CountermarkError
 from countermark.kernel.lock import Lock
 from countermark.kernel.points import reach
-
-register(Ending.UNKNOWN, "commit_unknown")
+from countermark.kernel.turn import Item, Turns
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -41,7 +38,6 @@ _LOG_PAGES: Final = 4096  # the write-ahead log is carried over at 8 MiB: about 
 _VERSION_AT: Final = 60  # the user version in a database header (SQLite file format §1.3)
 # The log's index could not grow: SQLite says so with a code of its own.
 _FULL: Final = frozenset({"SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"})
-BATCH: Final = 64
 SECONDS: Final = 30.0
 PAGE: Final = 1000
 GENESIS: Final = "0" * 64
@@ -49,7 +45,10 @@ POINTS: Final = ("ledger.commit.before", "ledger.commit.after")
 
 
 class Gate(Protocol):
-    """The lock between processes; `hold` raises `ledger_busy` naming the holder when its deadline passes."""
+    """The lock between processes; `hold` raises `ledger_busy` naming the holder when its deadline passes.
+
+    `release` may be called where an interrupt or an error came before the lock was held.
+    """
 
     def hold(self) -> None:
         """Take the lock, waiting for other processes."""
@@ -72,8 +71,9 @@ class LockGate:
         self._lock.acquire(SECONDS, code="ledger_busy")
 
     def release(self) -> None:
-        """Give it back."""
-        self._lock.release()
+        """Give it back, if this thread holds it."""
+        if self._lock.mine:
+            self._lock.release()
 
 
 def compact(value: Any) -> str:
@@ -105,6 +105,11 @@ class Tx:
     def head(self) -> tuple[int, str, int]:
         """The chain's last sequence number, hash and time."""
         return self._seq, self._hash, self.now
+
+    def time(self) -> int:
+        """Return the ledger's time, in a reading too: never behind the last event."""
+        row = self.one("SELECT at FROM events ORDER BY seq DESC LIMIT 1")
+        return max(self.now, row[0] if row else 0)
 
     def rewind(self, head: tuple[int, str, int]) -> None:
         """Forget events that a rolled back savepoint appended."""
@@ -143,43 +148,6 @@ class Tx:
         return self._seq
 
 
-class _Item(Generic[T]):
-    """One caller's transition.
-
-    Its gate is shut until the item is done, or its caller is to lead. `then` is the item whose caller it wakes next;
-    `left` says that its own caller was interrupted and is gone.
-    """
-
-    __slots__ = ("done", "error", "gate", "left", "opened", "result", "then", "transition")
-
-    result: T
-
-    def __init__(self, transition: Callable[[Tx], T]) -> None:
-        self.transition = transition
-        self.gate: threading.Lock | None = None
-        self.done = False
-        self.opened = False
-        self.left = False
-        self.then: _Item[Any] | None = None
-        self.error: BaseException | None = None
-
-    def wait(self) -> threading.Lock:
-        """Make the gate."""
-        self.gate = threading.Lock()
-        self.gate.acquire()
-        return self.gate
-
-    def open(self) -> None:
-        self.opened = True
-        if self.gate is not None:
-            self.gate.release()
-
-    def outcome(self) -> T:
-        if self.error is not None:
-            raise self.error
-        return self.result
-
-
 @dataclass(frozen=True, slots=True)
 class Event:
     """One line of the ledger's history; `body` is a JSON object."""
@@ -204,12 +172,10 @@ class Ledger:
         self._gate = gate
         self._clock = clock
         self._on_full = on_full
-        self._queue: deque[_Item[Any]] = deque()
-        self._mutex = threading.Lock()
-        self._leading = False
+        self._turns = Turns(self._commit)
         self._readers = threading.Lock()
-        self._gate.hold()
         try:
+            self._gate.hold()
             self._connection = self._opened(_open)
             self._reader = self._opened(_connect)
             self._writing, self._reading = self._connection.cursor(), self._reader.cursor()
@@ -240,85 +206,18 @@ class Ledger:
         Returns only after COMMIT has synced. `commit_unknown` means the disk failed inside COMMIT: whether the
         transition stands must be looked up, never assumed.
         """
-        item = _Item(transition)
-        with self._mutex:
-            gate = item.wait() if self._leading else None
-            if gate is not None:
-                self._queue.append(item)
-            self._leading = True
-        if gate is None:
-            self._lead(item, [item])
-        else:
-            try:
-                gate.acquire()
-            except BaseException:
-                self._leave(item)
-                raise
-            if item.done:
-                self._wake(item.then)
-            else:
-                with self._mutex:
-                    batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
-                self._lead(item, batch)
+        item = Item(transition)
+        self._turns.take(item)
         return item.outcome()
 
-    def _wake(self, item: _Item[Any] | None) -> None:
-        """Let the next caller of a batch go on, who wakes the one after; behind the last one, the next batch begins.
+    @property
+    def waiting(self) -> int:
+        """How many callers have queued up for the next commit."""
+        return self._turns.waiting
 
-        All at once they would fight over the interpreter, which costs half as much again as their work. And those who
-        come back meanwhile share the next commit.
-        """
-        with self._mutex:
-            while item is not None and item.left:
-                item = item.then
-            if item is not None:
-                item.open()
-            else:
-                self._next_leader()
-
-    def _leave(self, item: _Item[Any]) -> None:
-        """Take back an item whose caller was interrupted while it waited, and pass on the turn it had been given.
-
-        An item that a leader has taken along already is carried out: its outcome is there to be looked up.
-        """
-        with self._mutex:
-            item.left = True
-            if item in self._queue:
-                leads = item.opened
-                self._queue.remove(item)
-                if leads:
-                    self._next_leader()
-                return
-        if item.opened:
-            self._wake(item.then)
-
-    def _next_leader(self) -> None:
-        if self._queue:
-            self._queue[0].open()
-        else:
-            self._leading = False
-
-    def _lead(self, own: _Item[Any], batch: list[_Item[Any]]) -> None:
+    def _commit(self, batch: list[Item[Any]]) -> None:
         try:
-            self._commit(batch)
-        except BaseException as error:
-            for item in batch:
-                if item.error is None:
-                    item.error = error
-            if not isinstance(error, CountermarkError | sqlite3.Error | OSError):
-                raise
-        finally:
-            followers = [item for item in batch if item is not own]
-            with self._mutex:
-                for one, following in pairwise(followers):
-                    one.then = following
-                for one in followers:
-                    one.done = True
-            self._wake(followers[0] if followers else None)
-
-    def _commit(self, batch: list[_Item[Any]]) -> None:
-        self._gate.hold()
-        try:
+            self._gate.hold()
             try:
                 self._transact(batch)
             except sqlite3.OperationalError as error:
@@ -330,7 +229,7 @@ class Ledger:
         finally:
             self._gate.release()
 
-    def _transact(self, batch: list[_Item[Any]]) -> None:
+    def _transact(self, batch: list[Item[Any]]) -> None:
         connection, cursor = self._connection, self._writing
         try:
             cursor.execute("BEGIN IMMEDIATE")
@@ -344,37 +243,33 @@ class Ledger:
                 for item in batch:
                     self._in_savepoint(tx, item)
             tx.flush()
+            reach("ledger.commit.before")
+            self._make_durable()
         except BaseException:
             if connection.in_transaction:  # SQLite may have rolled back by itself, as on a full disk
                 cursor.execute("ROLLBACK")
             raise
-        reach("ledger.commit.before")
+        reach("ledger.commit.after")
+
+    def _make_durable(self) -> None:
         try:
-            cursor.execute("COMMIT")
+            self._writing.execute("COMMIT")
         except sqlite3.Error as error:
-            if connection.in_transaction:
-                cursor.execute("ROLLBACK")
-                raise
-            if _is_full(error):
-                # The frame that commits is the last that is written: if there was no room for it, nothing stands.
+            # The frame that commits is the last that is written: if there was no room for it, nothing stands.
+            if self._connection.in_transaction or _is_full(error):
                 raise
             raise CountermarkError(
                 "commit_unknown",
                 f"The disk failed while a commit was being made durable ({error}); it may or may not stand.",
                 next_action="Repeat the call with the same key: it looks before it does anything.",
             ) from error
-        reach("ledger.commit.after")
 
-    @staticmethod
-    def _alone(tx: Tx, item: _Item[Any]) -> None:
-        try:
-            item.result = item.transition(tx)
-        except CountermarkError as error:
-            item.error = error
-            raise
+    def _alone(self, tx: Tx, item: Item[Any]) -> None:
+        self._attempt(tx, item)
+        if item.error is not None:
+            raise item.error
 
-    @staticmethod
-    def _together(tx: Tx, batch: list[_Item[Any]]) -> bool:
+    def _together(self, tx: Tx, batch: list[Item[Any]]) -> bool:
         """Run the items of a batch one after another; False when one wrote and then raised, so that all must go.
 
         Nearly every refusal comes before its first write and undoes nothing. For the others each item needs a savepoint
@@ -382,44 +277,51 @@ class Ledger:
         """
         for item in batch:
             written = tx.written
-            try:
-                item.result, item.error = item.transition(tx), None
-            except sqlite3.Error:
-                raise  # the transaction itself is in doubt: the whole batch goes
-            except Exception as error:  # noqa: BLE001 - carried to the caller whose item it is
-                if tx.written != written:
-                    return False
-                item.error = error
+            self._attempt(tx, item)
+            if item.error is not None and tx.written != written:
+                return False
         return True
 
-    @staticmethod
-    def _in_savepoint(tx: Tx, item: _Item[Any]) -> None:
+    def _in_savepoint(self, tx: Tx, item: Item[Any]) -> None:
         head = tx.head
         tx.run("SAVEPOINT item")
-        try:
-            item.result, item.error = item.transition(tx), None
-        except sqlite3.Error:
-            raise  # the transaction itself is in doubt: the whole batch goes
-        except Exception as error:  # noqa: BLE001 - carried to the caller whose item it is
-            item.error = error
+        self._attempt(tx, item)
+        if item.error is not None:
             tx.run("ROLLBACK TO item")
             tx.rewind(head)
         tx.run("RELEASE item")
+
+    def _attempt(self, tx: Tx, item: Item[Any]) -> None:
+        """Leave an item its result or its own error; raise errors of SQLite, after which the transaction is in doubt.
+
+        A constraint that refuses undoes its own statement and leaves the transaction whole: it is the item's own error.
+        """
+        try:
+            item.result, item.error = item.work(tx), None
+        except sqlite3.IntegrityError as error:
+            item.error = as_ours(error, self._path)
+        except sqlite3.Error:
+            raise
+        except Exception as error:  # noqa: BLE001 - carried to the caller whose item it is
+            item.error = error
 
     def read(self, question: Callable[[Tx], T]) -> T:
         """Answer a question from a snapshot of what is committed; never waits for writers."""
         with self._readers:
             cursor = self._reading
-            cursor.execute("BEGIN")
             try:
+                cursor.execute("BEGIN")
                 return question(Tx(cursor, (0, GENESIS, 0), self._clock.now_ms()))
+            except sqlite3.Error as error:
+                raise as_ours(error, self._path) from error
             finally:
-                cursor.execute("COMMIT")
+                if self._reader.in_transaction:
+                    cursor.execute("COMMIT")
 
     def copy_to(self, path: Path) -> None:
         """Write a consistent copy of everything committed into a new file, with no write under way."""
-        self._gate.hold()
         try:
+            self._gate.hold()
             with self._readers:
                 self._reader.execute("VACUUM INTO ?", (str(path),))
         except sqlite3.Error as error:

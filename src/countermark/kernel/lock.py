@@ -67,6 +67,12 @@ class Lock:
         self._process = 0
         self._turn_began = float("-inf")
         self._announced = False
+        self._owner = 0
+
+    @property
+    def mine(self) -> bool:
+        """Whether this thread holds the lock."""
+        return self._owner == threading.get_ident()
 
     def acquire(self, deadline_seconds: float, *, announce: str | None = None, code: str = "resource_busy") -> None:
         """Take the lock, or raise `code` naming the holder when it is not free within `deadline_seconds`.
@@ -79,6 +85,7 @@ class Lock:
             self._wait(lambda: self._thread.acquire(blocking=False), ends, code, _LONG_PAUSE)
             now = self._clock()
         try:
+            self._owner = threading.get_ident()
             if now - self._turn_began >= TURN_SECONDS or not _taken(self._open()[0]):
                 self._queue_up(ends, code)
             if announce is not None:
@@ -166,9 +173,12 @@ class Lock:
         return self._files
 
     def _let_go(self) -> None:
-        if self._files is not None:
-            fcntl.flock(self._files[0], fcntl.LOCK_UN)
-        self._thread.release()
+        try:
+            if self._files is not None:
+                fcntl.flock(self._files[0], fcntl.LOCK_UN)
+        finally:
+            self._owner = 0
+            self._thread.release()
 
     def _busy(self, code: str) -> CountermarkError:
         holder = self.holder()

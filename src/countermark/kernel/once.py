@@ -7,9 +7,11 @@ A refusal has no effect, binds no key, and leaves one event.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from countermark.kernel import fence, grant, task
@@ -28,7 +30,8 @@ class Ask(NamedTuple):
 
     `expected` is what the caller saw and `observed` what is there now, by resource. `uses` is what will be reserved.
     `task` is the identifier the task gets if it is admitted. `runner` names this process. `supersedes` names a waiting
-    task that this one revises, and `keyid` the key that will sign that task's receipt.
+    task that this one revises, and `keyid` the key that will sign that task's receipt. `looked` says, by resource, how
+    often it had been written when `observed` was looked at.
     """
 
     task: str
@@ -49,6 +52,7 @@ class Ask(NamedTuple):
     deadline: int | None = None
     supersedes: str | None = None
     keyid: str = ""
+    looked: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,17 @@ class Refusal:
     event: int
 
 
-Decision = Admitted | Earlier | Refusal
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What was observed is not what was last written: by somebody outside, or it was observed too early.
+
+    Only another look can tell; `writes` says how often each such resource had been written before it.
+    """
+
+    writes: Mapping[str, int]
+
+
+Decision = Admitted | Earlier | Refusal | Moved
 
 
 def derive_key(plan_digest: str, inputs_digest: str, bases: Mapping[str, tuple[str, int]]) -> str:
@@ -97,6 +111,11 @@ def uses_of(estimate: Estimate, plan: Plan) -> dict[str, int]:
             next_action="This is a defect of the domain; report it.",
             details={"estimate": uses},
         )
+    _within_budget(plan, uses)
+    return {counter: amount for counter, amount in uses.items() if amount}
+
+
+def _within_budget(plan: Plan, uses: Mapping[str, int]) -> None:
     for counter, most in plan.budget.items():
         if uses.get(counter, 0) > most:
             raise CountermarkError(
@@ -105,7 +124,20 @@ def uses_of(estimate: Estimate, plan: Plan) -> dict[str, int]:
                 next_action="Raise the budget in the call, or do less.",
                 details={"counter": counter, "limit": most, "needed": uses[counter]},
             )
-    return {counter: amount for counter, amount in uses.items() if amount}
+
+
+def uses_again(tx: Tx, task_id: str, plan: Plan) -> dict[str, int]:
+    """Return what another attempt of a task reserves: as much as the first did.
+
+    Raises `budget_exhausted` when all its attempts together would pass the plan's own budget.
+    """
+    rows = tx.all("SELECT attempt, counter, amount FROM uses WHERE task = ?", (task_id,))
+    first = {counter: amount for attempt, counter, amount in rows if attempt == 1}
+    total = Counter(first)
+    for _, counter, amount in rows:
+        total[counter] += amount
+    _within_budget(plan, total)
+    return first
 
 
 def admit(tx: Tx, ask: Ask) -> Decision:
@@ -118,6 +150,8 @@ def admit(tx: Tx, ask: Ask) -> Decision:
         in_time(tx, ask.deadline)
         _revises(tx, ask)
         free = _fences(tx, ask)
+        if moved := _moved(ask, free):
+            return Moved(moved)
         grant.permit(chain, ask.effect.word, ask.plan.resources, ask.uses, tx.now)
     except CountermarkError as error:
         body = {
@@ -201,6 +235,17 @@ def _fences(tx: Tx, ask: Ask) -> fence.Free:
     return fence.free(tx, ask.task, ask.expected, ask.observed)
 
 
+def _moved(ask: Ask, free: fence.Free) -> dict[str, int]:
+    return {
+        name: known.writes
+        for name, known, _ in free
+        if known is not None
+        and known.writes
+        and known.revision != ask.observed[name]
+        and ask.looked.get(name) != known.writes
+    }
+
+
 def _begin(tx: Tx, ask: Ask, chain: Sequence[Grant], free: fence.Free, supersedes: str | None) -> Admitted:
     _end_revised(tx, ask)
     epoch = fence.take(tx, ask.task, free, ask.observed)
@@ -260,21 +305,28 @@ def _runtime_text(runtime: RuntimeIdentity) -> str:
 
 
 def begin_again(
-    tx: Tx, task_id: str, chain: Sequence[Grant], names: Sequence[str], past: int, runner: str
+    tx: Tx,
+    task_id: str,
+    chain: Sequence[Grant],
+    names: Sequence[str],
+    uses: Mapping[str, int],
+    *,
+    past: int,
+    runner: str,
 ) -> tuple[int, int]:
     """Start another attempt of a task that was confirmed not executed; return its number and its new epoch.
 
-    The new attempt is charged like the first. The epoch rises, so that a late answer to the earlier attempt is stale.
+    `uses` is charged to it. The epoch rises above `past`, so that a late answer to the earlier attempt is stale.
     """
     row = tx.one("SELECT MAX(n) FROM attempts WHERE task = ?", (task_id,))
     number = int(row[0]) + 1 if row and row[0] else 1
     tx.run("UPDATE attempts SET ended_at = ? WHERE task = ? AND ended_at IS NULL", (tx.now, task_id))
     held = [name for name in names if fence.load(tx, name) is not None]
     epoch = fence.renew(tx, task_id, held, past)
-    grant.charge(tx, chain, task_id, number, {"attempts": 1})
+    grant.charge(tx, chain, task_id, number, uses)
     tx.run(
-        "INSERT INTO attempts (task, n, kind, epoch, intent, started_at) VALUES (?, ?, 'effect', ?, '{}', ?)",
-        (task_id, number, epoch, tx.now),
+        "INSERT INTO attempts (task, n, kind, epoch, intent, started_at) VALUES (?, ?, 'effect', ?, ?, ?)",
+        (task_id, number, epoch, compact({"uses": dict(uses)}), tx.now),
     )
     tx.run("UPDATE tasks SET epoch = ?, runner = ? WHERE id = ?", (epoch, runner, task_id))
     return number, epoch

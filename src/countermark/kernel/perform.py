@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from countermark.kernel import fence, grant, once, proof, publish, task
@@ -86,15 +87,15 @@ def perform(
 
 def _perform(workspace: Workspace, ask: once.Ask, adapter: Adapter) -> Performed:
     plan = ask.plan
-    decision = workspace.ledger.apply(lambda tx: once.admit(tx, ask))
+    decision = _decide(workspace, ask, adapter)
     if isinstance(decision, once.Refusal) and _holder_settled(workspace, decision.error):
         ask = ask._replace(observed=_observe(workspace, adapter, plan))
-        decision = workspace.ledger.apply(lambda tx: once.admit(tx, ask))
+        decision = _decide(workspace, ask, adapter)
     if isinstance(decision, once.Refusal):
         decision.error.details["event"] = decision.event
         raise decision.error
     if isinstance(decision, once.Earlier):
-        return _repeat(workspace, decision.task)
+        return _repeat(workspace, ask, decision.task)
     intent = Intent(
         task=ask.task,
         attempt=1,
@@ -108,6 +109,15 @@ def _perform(workspace: Workspace, ask: once.Ask, adapter: Adapter) -> Performed
         deadline=ask.deadline,
     )
     return run(workspace, intent)
+
+
+def _decide(workspace: Workspace, ask: once.Ask, adapter: Adapter) -> once.Admitted | once.Earlier | once.Refusal:
+    """Have a call decided, looking again for as long as others write in between what was observed and the decision."""
+    while True:
+        decision = workspace.ledger.apply(partial(once.admit, ask=ask))
+        if not isinstance(decision, once.Moved):
+            return decision
+        ask = ask._replace(observed=_observe(workspace, adapter, ask.plan), looked={**ask.looked, **decision.writes})
 
 
 def _holder_settled(workspace: Workspace, error: CountermarkError) -> bool:
@@ -220,7 +230,7 @@ def _derive(workspace: Workspace, plan: Plan, digest: str, inputs: str, expected
     return workspace.ledger.read(question)
 
 
-def _repeat(workspace: Workspace, task_id: str) -> Performed:
+def _repeat(workspace: Workspace, ask: once.Ask, task_id: str) -> Performed:
     found = workspace.ledger.read(lambda tx: task.load(tx, task_id))
     if not found.ended and found.state is not State.REVIEW_READY:
         workspace.settle(task_id)
@@ -228,7 +238,7 @@ def _repeat(workspace: Workspace, task_id: str) -> Performed:
     if found.ended or found.state is State.REVIEW_READY:
         restored: tuple[str, ...] = ()
         if found.state is State.COMPLETED and found.kind is EffectKind.STAGED:
-            restored = publish.restore_missing(workspace, found)
+            restored = publish.restore_missing(workspace, found, ask.grant)
         return replace(answer(workspace, found), repeated=True, restored=restored)
     if found.state in (State.RECONCILING, State.BLOCKED):
         raise unsettled(found)
@@ -249,8 +259,9 @@ def answer(workspace: Workspace, found: Task) -> Performed:
 
 def ending(workspace: Workspace, found: Task) -> CountermarkError:
     """Return the error of a task that failed or was cancelled, as its terminal event tells it."""
-    events = workspace.ledger.events(task=found.id)
-    last = events[-1].body if events else {}
+    ends = {State.COMPLETED.value, State.FAILED.value, State.CANCELLED.value}
+    events = workspace.ledger.events(task=found.id)  # behind the end there may be a late result, or a restored file
+    last = next((one.body for one in reversed(events) if ends.intersection(one.body.get("path", ())[-1:])), {})
     code = found.code or ("cancelled" if found.state is State.CANCELLED else "task_failed")
     return CountermarkError(
         code,
@@ -288,7 +299,7 @@ def run(workspace: Workspace, intent: Intent) -> Performed:
         except CountermarkError as error:
             if error.code != "stale_epoch":
                 raise
-            return _late(workspace, intent)
+            return late(workspace, intent)
 
 
 def _run(workspace: Workspace, intent: Intent) -> Performed:
@@ -341,7 +352,7 @@ def settle(
             outcome,
             lambda tx: _advance(tx, intent, (State.RUNNING, State.RECONCILING), "unknown", body),
         )
-        return reconcile(workspace, intent) if moved else _late(workspace, intent)
+        return reconcile(workspace, intent) if moved else late(workspace, intent)
     known: dict[str, Any] = {
         "attempt": intent.attempt,
         "reply": outcome.reply.value,
@@ -366,7 +377,7 @@ def settle(
         _store_result(tx, intent, outcome)
 
     if not _record(workspace, intent, outcome, result):
-        return _late(workspace, intent)
+        return late(workspace, intent)
     return verify(workspace, intent, outcome, context)
 
 
@@ -410,7 +421,7 @@ def _record(workspace: Workspace, intent: Intent, outcome: Outcome, transition: 
     return True
 
 
-def _late(workspace: Workspace, intent: Intent) -> Performed:
+def late(workspace: Workspace, intent: Intent) -> Performed:
     """Answer for an attempt that was overtaken: a cancellation is settled here, a takeover is another process's."""
     found = workspace.ledger.read(lambda tx: task.load(tx, intent.task))
     if found.state is State.CANCEL_REQUESTED and found.epoch == intent.epoch:
@@ -443,23 +454,7 @@ def reconcile(workspace: Workspace, intent: Intent, known: Finding | None = None
         workspace.ledger.apply(lambda tx: tx.event(intent.task, "looked", evidence))
         raise unsettled(workspace.ledger.read(lambda tx: task.load(tx, intent.task)))
     if step is Step.VERIFY:
-        outcome = _durable(workspace, intent, finding.outcome or Outcome(executed=Executed.YES))
-        if outcome.revisions:
-            evidence["revisions"] = dict(outcome.revisions)
-
-        def found(tx: Tx) -> None:
-            _advance_executed(
-                tx,
-                intent,
-                (State.RECONCILING, State.VERIFYING),
-                "reconciled",
-                evidence,
-                _happened(intent, finding.executed),
-            )
-            _store_result(tx, intent, outcome)
-
-        workspace.ledger.apply(found)
-        return verify(workspace, intent, outcome)
+        return verify_found(workspace, intent, finding.outcome or Outcome(executed=Executed.YES), evidence)
     if step is Step.RETRY:
         return again(workspace, intent, chain, evidence)
     state = State.BLOCKED if step is Step.BLOCK else State.FAILED
@@ -498,10 +493,19 @@ def look(workspace: Workspace, adapter: Adapter, intent: Intent) -> Finding:
         return Finding(Executed.UNKNOWN, {"defect": type(error).__name__})
 
 
-def _advance_executed(
-    tx: Tx, intent: Intent, path: tuple[State, ...], kind: str, body: dict[str, Any], executed: Executed
-) -> None:
-    task.move(tx, intent.task, intent.epoch, path, kind, body, executed=executed)
+def verify_found(workspace: Workspace, intent: Intent, outcome: Outcome, evidence: Mapping[str, Any]) -> Performed:
+    """Go on to the checks with an effect that was found to have happened, though its answer was lost."""
+    outcome = _durable(workspace, intent, outcome)
+    body = {**evidence, "revisions": dict(outcome.revisions)} if outcome.revisions else evidence
+
+    def found(tx: Tx) -> None:
+        path = (State.RECONCILING, State.VERIFYING)
+        happened = _happened(intent, Executed.YES)
+        task.move(tx, intent.task, intent.epoch, path, "reconciled", body, executed=happened)
+        _store_result(tx, intent, outcome)
+
+    workspace.ledger.apply(found)
+    return verify(workspace, intent, outcome)
 
 
 def again(
@@ -513,13 +517,15 @@ def again(
     def transition(tx: Tx) -> tuple[int, int]:
         once.in_time(tx, intent.deadline)
         acting = grant.load_chain(tx, chain[0].id)  # others have spent from it since
-        grant.permit(acting, intent.effect.word, intent.plan.resources, {"attempts": 1}, tx.now)
-        task.move(tx, intent.task, intent.epoch, path, "again", evidence, executed=Executed.UNKNOWN)
-        return once.begin_again(tx, intent.task, acting, intent.plan.resources, intent.epoch, workspace.runner_text)
+        uses = once.uses_again(tx, intent.task, intent.plan)
+        grant.permit(acting, intent.effect.word, intent.plan.resources, uses, tx.now)
+        task.move(tx, intent.task, intent.epoch, path, "again", {**evidence, "uses": uses}, executed=Executed.UNKNOWN)
+        names = intent.plan.resources
+        return once.begin_again(tx, intent.task, acting, names, uses, past=intent.epoch, runner=workspace.runner_text)
 
     try:
         if intent.effect.kind is EffectKind.STAGED:
-            workspace.check_space(0)
+            workspace.check_space(workspace.adapter(intent.plan.adapter).estimate(intent.plan).bytes)
         number, epoch = workspace.ledger.apply(transition)
     except CountermarkError as error:
         gone = error.ending is Ending.REFUSED or error.code in ("deadline_exceeded", "disk_full")
@@ -633,7 +639,7 @@ def _accept_or_wait(
         publish.intend(tx, intent, targets)
 
     if not _record(workspace, intent, outcome, transition):
-        return _late(workspace, intent)
+        return late(workspace, intent)
     if not by_checks:
         return Performed(intent.task, State.REVIEW_READY, "", outcome.executed, workspace.receipts.render)
     if direct:
@@ -657,7 +663,7 @@ def _fail(
         **body,
         "attempt": intent.attempt,
         "message": message,
-        "next": error.get("next", f"See `countermark task why {intent.task}`; nothing was published."),
+        "next": error.get("next", _look_why(intent)),
         "details": error.get("details", {}),
         **_terminal(workspace, State.FAILED),
     }
@@ -678,8 +684,14 @@ def _fail(
         fence.release(tx, intent.task, intent.plan.resources)
 
     if not _record(workspace, intent, Outcome(files=files), transition):
-        return _late(workspace, intent)
+        return late(workspace, intent)
     return _finish(workspace, intent.task)
+
+
+def _look_why(intent: Intent) -> str:
+    """Return the next step after a failure, and what it left: only what was staged is known to have changed nothing."""
+    left = "nothing was published" if intent.effect.kind is EffectKind.STAGED else "what was written stands"
+    return f"See `countermark task why {intent.task}`; {left}."
 
 
 def _terminal(workspace: Workspace, state: State) -> dict[str, Any]:

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from countermark.kernel import fence, task
+from countermark.kernel import fence, grant, task
 from countermark.kernel.adapter import Intent, StagedFile
 from countermark.kernel.canon import ABSENT, sha256_hex
 from countermark.kernel.config import PROJECT_FILE
 from countermark.kernel.errors import CountermarkError
-from countermark.kernel.ledger import Tx, compact
+from countermark.kernel.ledger import Row, Tx, compact
 from countermark.kernel.recovery import Executed
 from countermark.kernel.state import State
 from countermark.kernel.task import Task
@@ -333,23 +333,48 @@ def clear_stage(workspace: Workspace, task_id: str, epoch: int) -> None:
     files.remove_tree(f"{STAGE}/{task_id}")
 
 
-def restore_missing(workspace: Workspace, found: Task) -> tuple[str, ...]:
+def restore_missing(workspace: Workspace, found: Task, grant_id: str) -> tuple[str, ...]:
     """Look that a completed task's outputs still stand; bring missing ones back from the store and return their names.
 
     An output that a later task replaced is none of this task's any more. One that somebody changed is left as it is and
-    raises `revision_conflict`; one whose content is lost raises `not_found`.
+    raises `revision_conflict`; one whose content is lost raises `not_found`. To bring one back is a write: it needs a
+    grant that allows it now, and a resource that nobody else holds (`resource_busy`).
     """
-    files = workspace.files
-    rows = workspace.ledger.read(
-        lambda tx: tx.all(
-            "SELECT a.resource, a.name, a.digest FROM artifacts a JOIN resources r ON r.name = a.resource "
-            "WHERE a.task = ? AND a.state = 'published' AND r.last_task = a.task ORDER BY a.resource, a.name",
-            (found.id,),
-        )
+    rows = workspace.ledger.read(lambda tx: _published(tx, found))
+    if all(workspace.files.exists(_path(resource, name)) for resource, name, _ in rows):
+        return _restore(workspace, found, rows)
+    with workspace.resource_locks(sorted({resource for resource, _, _ in rows})):
+        rows = workspace.ledger.apply(lambda tx: _restorable(tx, found, grant_id))
+        return _restore(workspace, found, rows)
+
+
+def _published(tx: Tx, found: Task) -> list[Row]:
+    return tx.all(
+        "SELECT a.resource, a.name, a.digest FROM artifacts a JOIN resources r ON r.name = a.resource "
+        "WHERE a.task = ? AND a.state = 'published' AND r.last_task = a.task ORDER BY a.resource, a.name",
+        (found.id,),
     )
+
+
+def _restorable(tx: Tx, found: Task, grant_id: str) -> list[Row]:
+    """Return what is still this task's, or raise when the grant does not allow to write it or another task holds it."""
+    rows = _published(tx, found)
+    names = sorted({resource for resource, _, _ in rows})
+    grant.permit(grant.load_chain(tx, grant_id), found.effect, names, {}, tx.now)
+    for name in names:
+        fence.check(name, fence.load(tx, name), ABSENT, ABSENT, found.id)
+    return rows
+
+
+def _path(resource: str, name: str) -> str:
+    return place(resource) + (f"/{name}" if name else "")
+
+
+def _restore(workspace: Workspace, found: Task, rows: Sequence[Row]) -> tuple[str, ...]:
+    files = workspace.files
     restored = []
     for resource, name, digest in rows:
-        path = place(resource) + (f"/{name}" if name else "")
+        path = _path(resource, name)
         if not files.exists(path):
             parent = path.rpartition("/")[0]
             if parent and not files.exists(parent):

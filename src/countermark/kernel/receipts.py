@@ -153,11 +153,11 @@ def _resources(found: Task, end: dict[str, Any], made: dict[str, Any]) -> tuple[
 
 
 def _subjects(tx: Tx, found: Task, end: dict[str, Any]) -> list[Subject]:
-    """Return the artefacts of a task; one that made none is about its plan."""
+    """Return the artefacts of a task, without what came late; one that made none is about its plan."""
     if found.kind is EffectKind.STAGED:
         rows = tx.all(
             "SELECT resource, name, digest, size, media_type FROM artifacts WHERE task = ? AND epoch = ? "
-            "ORDER BY resource, name",
+            "AND state IN ('staged', 'published') ORDER BY resource, name",
             (found.id, found.epoch),
         )
         named = publish.subjects(found.plan.resources, [StagedFile(*row) for row in rows])

@@ -28,7 +28,7 @@ def settle(workspace: Workspace, task_id: str) -> bool:
     Leaves a task alone whose runner, or any process that runner started for it, may still live.
     """
     found = workspace.ledger.read(lambda tx: task.load(tx, task_id))
-    if found.ended or (_waits_for_person(workspace, found) and not _holds_any(workspace, found)):
+    if found.ended or (_waits_for_person(workspace, found) and not holds_any(workspace, found)):
         return True
     if found.state in (State.PLANNED, State.BLOCKED) or not can_take(workspace, found):
         return False  # those two have begun nothing and wait for a person or a caller
@@ -81,7 +81,8 @@ def _holds(tx: Tx, name: str, task_id: str) -> bool:
     return known is not None and known.holder == task_id
 
 
-def _holds_any(workspace: Workspace, found: Task) -> bool:
+def holds_any(workspace: Workspace, found: Task) -> bool:
+    """Return whether a task holds any of its resources."""
     return workspace.ledger.read(lambda tx: any(_holds(tx, name, found.id) for name in found.plan.resources))
 
 

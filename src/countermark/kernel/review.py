@@ -6,6 +6,7 @@ acceptance of what is no longer there is `stale_evidence`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -52,17 +53,60 @@ def accept(workspace: Workspace, task_id: str, evidence: str, *, by: str = UNPRO
     proof.check_evidence(evidence, body["evidence"])
     acceptance = {"by": by, "how": "person", "evidence": evidence, "authenticated": False}
     if found.kind is not EffectKind.STAGED:
+        _require_standing(workspace, found, body.get("revisions", {}))
         workspace.ledger.apply(lambda tx: _complete(tx, workspace, found, acceptance, body.get("revisions", {})))
         return perform.answer(workspace, workspace.ledger.read(lambda tx: task.load(tx, task_id)))
     with workspace.running(task_id):
         return _accept_staged(workspace, found, acceptance)
 
 
+def _require_standing(workspace: Workspace, found: Task, written: Mapping[str, str]) -> None:
+    """End a task as `stale_evidence` and raise that, where what its direct effect wrote is not what is there now."""
+    for name, revision in written.items():
+        token = workspace.adapter(found.adapter).observe(name)
+        current = token if token is not None else publish.observe(workspace, name)
+        if current != revision:
+            raise _stale(
+                workspace,
+                found,
+                CountermarkError(
+                    "revision_conflict",
+                    f"{name} is at {fence.short(current)}, not at {fence.short(revision)} as reviewed.",
+                    next_action="Look at the change, then plan again on it.",
+                    details={"resource": name, "expected": revision, "current": current},
+                ),
+            )
+
+
 def _accept_staged(workspace: Workspace, found: Task, acceptance: dict[str, Any]) -> perform.Performed:
+    intent = perform.intent_of(workspace, _retaken(workspace, found))
+    wanted = publish.targets(workspace, intent)
+
+    def decide(tx: Tx) -> None:
+        fence.assert_held(tx, intent.task, intent.plan.resources, intent.epoch)
+        if task.load(tx, found.id).state is not State.REVIEW_READY:  # it was asked to stop meanwhile
+            raise fence.stale(found.id)
+        tx.event(found.id, "accepted", {"acceptance": acceptance, "epoch": intent.epoch})
+        publish.intend(tx, intent, wanted)
+
+    try:
+        workspace.ledger.apply(decide)
+    except CountermarkError as error:
+        if error.code != "stale_epoch":
+            raise
+        return perform.late(workspace, intent)
+    publish.publish(workspace, intent, wanted)
+    return perform.answer(workspace, workspace.ledger.read(lambda tx: task.load(tx, found.id)))
+
+
+def _retaken(workspace: Workspace, found: Task) -> Task:
+    """Take a waiting task's resources again, under a new epoch; end it if its target or its stage has changed."""
     observed = {name: publish.observe(workspace, name) for name in found.plan.resources}
 
     def retake(tx: Tx) -> int:
         task.require_unpublished(tx, found.id)
+        # What was revoked or has expired since publishes nothing, whoever accepts it.
+        grant.permit(grant.load_chain(tx, found.grant), found.effect, found.plan.resources, {}, tx.now)
         epoch = fence.acquire(tx, found.id, found.expected, observed)
         changed = tx.run(
             "UPDATE tasks SET epoch = ?, runner = ? WHERE id = ? AND state = 'review_ready' AND epoch = ?",
@@ -89,16 +133,7 @@ def _accept_staged(workspace: Workspace, found: Task, acceptance: dict[str, Any]
         if error.code != "artifact_invalid":
             raise
         raise _stale(workspace, retaken, error) from error
-    wanted = publish.targets(workspace, intent)
-
-    def decide(tx: Tx) -> None:
-        fence.assert_held(tx, intent.task, intent.plan.resources, intent.epoch)
-        tx.event(found.id, "accepted", {"acceptance": acceptance, "epoch": intent.epoch})
-        publish.intend(tx, intent, wanted)
-
-    workspace.ledger.apply(decide)
-    publish.publish(workspace, intent, wanted)
-    return perform.answer(workspace, workspace.ledger.read(lambda tx: task.load(tx, found.id)))
+    return retaken
 
 
 def _stale(workspace: Workspace, found: Task, error: CountermarkError) -> CountermarkError:
@@ -122,45 +157,46 @@ def settle_by_person(workspace: Workspace, task_id: str, executed: Executed, evi
     `cancel_requested` ends cancelled, saying whether it was executed. Raises the ended task's own code.
     """
     found = workspace.ledger.read(lambda tx: task.load(tx, task_id))
-    intent = perform.intent_of(workspace, found)
     body = {"evidence": evidence, "by": UNPROVEN, "executed": executed.value}
     if found.state is State.BLOCKED and executed is Executed.NO:
         path = (State.BLOCKED, State.READY)
         workspace.ledger.apply(lambda tx: task.move(tx, task_id, found.epoch, path, "unblocked", body))
         chain = workspace.ledger.read(lambda tx: grant.load_chain(tx, found.grant))
+        intent = perform.intent_of(workspace, found)
         return perform.again(workspace, intent, chain, {"attempt": intent.attempt, **body}, ready=True)
-    if found.state is State.CANCEL_REQUESTED and executed is not Executed.UNKNOWN:
-        if not restart.can_take(workspace, found) or workspace.children_alive(task_id):
-            raise CountermarkError(
-                "resource_busy",
-                f"Task {task_id} is still worked on, so nobody can say yet how it ended.",
-                next_action="Wait until it has stopped, or stop its process, then say it again.",
-                details={"task": task_id},
-            )
-        return _cancelled(workspace, found, executed, body)
-    if found.state is not State.RECONCILING or executed is Executed.UNKNOWN:
+    if found.state not in (State.RECONCILING, State.CANCEL_REQUESTED) or executed is Executed.UNKNOWN:
         raise CountermarkError(
             "illegal_state",
             f"Task {task_id} is {found.state}; there is nothing to settle by hand.",
             next_action=f"See `countermark task show {task_id}`.",
         )
-    if executed is Executed.YES:
-        outcome = Outcome(facts={"settledBy": UNPROVEN})
-        path = (State.RECONCILING, State.VERIFYING)
-        workspace.ledger.apply(
-            lambda tx: task.move(tx, task_id, found.epoch, path, "reconciled", body, executed=Executed.YES)
+    if not restart.can_take(workspace, found) or workspace.children_alive(task_id):
+        raise CountermarkError(
+            "resource_busy",
+            f"Task {task_id} is still worked on, so nobody can say yet how it ended.",
+            next_action="Wait until it has stopped, or stop its process, then say it again.",
+            details={"task": task_id},
         )
-        with workspace.running(task_id):
-            return perform.verify(workspace, intent, outcome)
+    with workspace.running(task_id):
+        return _settled(workspace, restart.take(workspace, found), executed, body)
+
+
+def _settled(workspace: Workspace, found: Task, executed: Executed, body: dict[str, Any]) -> perform.Performed:
+    """End a task, or have it verified, as a person has seen it; what answers later is late, for its epoch has risen."""
+    if found.state is State.CANCEL_REQUESTED:
+        return _cancelled(workspace, found, executed, body)
+    if executed is Executed.YES:
+        intent = perform.intent_of(workspace, found)
+        return perform.verify_found(workspace, intent, Outcome(facts={"settledBy": UNPROVEN}), body)
 
     def failed(tx: Tx) -> None:
         whole = {**body, "message": "Settled by a person: it did not happen.", "keyid": workspace.keys.current_id()}
         path = (State.RECONCILING, State.FAILED)
-        task.move(tx, task_id, found.epoch, path, "failed", whole, code="task_failed", executed=Executed.NO)
-        fence.release(tx, task_id, found.plan.resources)
+        task.move(tx, found.id, found.epoch, path, "failed", whole, code="task_failed", executed=Executed.NO)
+        fence.release(tx, found.id, found.plan.resources)
 
     workspace.ledger.apply(failed)
-    return perform.answer(workspace, workspace.ledger.read(lambda tx: task.load(tx, task_id)))
+    return perform.answer(workspace, workspace.ledger.read(lambda tx: task.load(tx, found.id)))
 
 
 def _cancelled(workspace: Workspace, found: Task, executed: Executed, body: dict[str, Any]) -> perform.Performed:

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, Self
 
-from countermark.kernel import cancel, config, grant, perform, projection, publish, restart, task
+from countermark.kernel import cancel, config, fence, grant, perform, projection, publish, restart, task
 from countermark.kernel.adapter import Adapter, Context, Intent, StagedFile
 from countermark.kernel.canon import sha256_hex
 from countermark.kernel.child import ProcessRunner, stop_group
@@ -29,6 +29,7 @@ from countermark.kernel.projection import kept_receipt
 from countermark.kernel.receipts import Receipts
 from countermark.kernel.recovery import EffectKind
 from countermark.kernel.runner import RunnerName
+from countermark.kernel.state import State
 from countermark.kernel.store import Store
 from countermark.kernel.task import Task
 
@@ -230,15 +231,19 @@ class Workspace:
                 next_action=f"Install it: pip install 'countermark[{name}]'.",
             ) from None
 
-    def context(self, intent: Intent) -> Context:
-        """Return what an adapter may touch for one attempt; a staged one finds its stage made."""
+    def context(self, intent: Intent, *, stopped: bool = False) -> Context:
+        """Return what an adapter may touch for one attempt; a staged one finds its stage made.
+
+        A task that was asked to stop, or that another process took over, starts nothing more: `launch` and
+        `save_handle` raise `stale_epoch`. With `stopped` it may, to look at what became of a task that has stopped.
+        """
         stage = publish.stage_of(intent.task, intent.epoch)
         if intent.effect.kind is EffectKind.STAGED:
             self.files.make_dir(stage)
 
         def launch(argv: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Child:
             self.files.make_dir(stage)
-            return self._launch(intent, argv, cwd or self.path / stage, env)
+            return self._launch(intent, argv, cwd or self.path / stage, env, stopped=stopped)
 
         def save_handle(text: str) -> None:
             self.ledger.apply(lambda tx: _save_handle(tx, intent, text))
@@ -339,13 +344,15 @@ class Workspace:
 
     # Children.
 
-    def _launch(self, intent: Intent, argv: Sequence[str], cwd: Path, env: Mapping[str, str] | None) -> Child:
+    def _launch(
+        self, intent: Intent, argv: Sequence[str], cwd: Path, env: Mapping[str, str] | None, *, stopped: bool
+    ) -> Child:
         live = f"{intent.task}.live"
         os.close(self._lock_root.open_permanent(live))
         child = self._spawner.start(argv, liveness=self.locks / live, cwd=cwd, env=env)
         try:
             row = compact(asdict(child.identity))
-            self.ledger.apply(lambda tx: _register_child(tx, intent, row, argv))
+            self.ledger.apply(lambda tx: _register_child(tx, intent, row, argv, stopped=stopped))
         except BaseException:
             child.close()  # still at its gate: it ends without having run
             raise
@@ -434,12 +441,23 @@ class _Running:
         self._workspace.end_work(self._task)
 
 
+def _require_at_work(tx: Tx, intent: Intent, *, stopped: bool) -> None:
+    row = tx.one("SELECT epoch, state, ended_at FROM tasks WHERE id = ?", (intent.task,))
+    if row is None:  # an adapter tried out by itself has no task that could be taken from it
+        return
+    epoch, state, ended = row
+    if epoch != intent.epoch or ended is not None or (state == State.CANCEL_REQUESTED) != stopped:
+        raise fence.stale(intent.task)
+
+
 def _save_handle(tx: Tx, intent: Intent, text: str) -> None:
+    _require_at_work(tx, intent, stopped=False)
     tx.run("UPDATE attempts SET handle = ? WHERE task = ? AND n = ?", (text, intent.task, intent.attempt))
     tx.event(intent.task, "handle", {"attempt": intent.attempt, "epoch": intent.epoch})
 
 
-def _register_child(tx: Tx, intent: Intent, identity: str, argv: Sequence[str]) -> None:
+def _register_child(tx: Tx, intent: Intent, identity: str, argv: Sequence[str], *, stopped: bool) -> None:
+    _require_at_work(tx, intent, stopped=stopped)
     row = tx.one("SELECT COUNT(*) FROM processes WHERE task = ? AND epoch = ?", (intent.task, intent.epoch))
     number = int(row[0]) + 1 if row else 1
     tx.run(
