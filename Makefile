@@ -48,4 +48,4 @@ lock:            ## compile requirements/*.in again (needs uv)
 	@sh scripts/lock.sh
 
 clean:           ## remove what the targets made
-	rm -rf .venv build dist editor/node_modules editor/countermark_editor/dist
+	rm -rf .venv build dist editor/node_modules editor/countermark_editor/dist editor/countermark_editor/render

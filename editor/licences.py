@@ -1,7 +1,7 @@
-"""Write LICENSES: the licence text of every package and font that stands in the built page.
+"""Write LICENSES: the licence text of every package and font that stands in the built page and its export for Node.
 
-`python editor/licences.py` writes it from `countermark_editor/dist/packages.json` (what Vite really bundled), the texts
-in `node_modules`, and the folder `licences/` for packages that ship without one. `--check` compares instead of writing
+`python editor/licences.py` writes it from the two `packages.json` (what Vite really bundled), the texts in
+`node_modules`, and the folder `licences/` for packages that ship without one. `--check` compares instead of writing
 and ends with status 1 where a text is missing or the file is not what it would write.
 """
 
@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Final
 
 HERE: Final = Path(__file__).resolve().parent
-LISTED: Final = HERE / "countermark_editor" / "dist" / "packages.json"
+BUILT: Final = HERE / "countermark_editor"
+LISTED: Final = (BUILT / "dist" / "packages.json", BUILT / "render" / "packages.json")
 WRITTEN: Final = HERE / "LICENSES"
 TEXTS: Final = HERE / "licences"
 NAMES: Final = ("license", "licence", "copying", "notice")
@@ -54,17 +55,17 @@ def folders() -> dict[tuple[str, str], Path]:
 
 def compose() -> str:
     """Return the whole text: each licence once, under all names it belongs to."""
-    listed = json.loads(LISTED.read_bytes())
+    lists = [json.loads(file.read_bytes()) for file in LISTED]
+    packages = {(one["name"], one["version"]) for listed in lists for one in listed["packages"]}
     where = folders()
     under: dict[str, list[str]] = {}
-    for package in listed["packages"]:
-        name, version = package["name"], package["version"]
+    for name, version in sorted(packages):
         for text in texts(where[name, version], name):
             under.setdefault(text, []).append(f"{name} {version}")
         for part in INSIDE.get(name, ()):
             text = (TEXTS / f"{part}.txt").read_text("utf-8").strip()
             under.setdefault(text, []).append(f"{part} (inside {name} {version})")
-    for font in listed["fonts"]:
+    for font in sorted({font for listed in lists for font in listed["fonts"]}):
         text = (TEXTS / f"{font}.txt").read_text("utf-8").strip()
         under.setdefault(text, []).append(f"the font {font}")
     blocks = sorted((sorted(names), text) for text, names in under.items())

@@ -11,7 +11,7 @@ const WORKER = /^(?:subset-|rolldown-runtime)/;
 
 export default defineConfig({
   base: "/dsh-excalidraw/assets/",
-  plugins: [react(), offline(), fonts(FONTS), contents([...FAMILIES, "Assistant"])],
+  plugins: [react(), offline("page"), fonts(FONTS), contents([...FAMILIES, "Assistant"])],
   define: {
     "process.env.IS_PREACT": '"false"',
     __BUILD__: JSON.stringify(process.env.COUNTERMARK_BUILD ?? "unstamped"),

@@ -2,7 +2,7 @@
 // match exactly once: another version of the editor that moved the place stops the build instead of slipping through.
 import type { Plugin } from "vite";
 
-type Replacement = { why: string; find: RegExp; by: string };
+type Replacement = { why: string; find: RegExp; by: string; pageOnly?: true };
 
 export const REPLACEMENTS: readonly Replacement[] = [
   {
@@ -14,6 +14,7 @@ export const REPLACEMENTS: readonly Replacement[] = [
     why: "an embeddable is drawn as a link and an iframe element as a note: no frame of a scene is ever made",
     find: /\((\w+)\((\w+)\)\?this\.props\.renderEmbeddable\?\.\(\2,this\.state\):null\)\?\?(\w+)\("iframe",/g,
     by: 'this.props.renderEmbeddable?.($2,this.state)??$3("div",',
+    pageOnly: true,
   },
   {
     why: "a font-subset worker is given up after a second, and the page would be held up instead on a busy machine",
@@ -24,7 +25,8 @@ export const REPLACEMENTS: readonly Replacement[] = [
 
 const OURS = /@excalidraw\/excalidraw\/dist\/prod\/[^/]+\.js$/;
 
-export function offline(): Plugin {
+export function offline(part: "page" | "render"): Plugin {
+  const wanted = REPLACEMENTS.filter((one) => part === "page" || !one.pageOnly);
   const found = new Map<Replacement, number>();
   return {
     name: "countermark-offline",
@@ -36,7 +38,7 @@ export function offline(): Plugin {
     transform(code, id) {
       if (!OURS.test(id.split("?")[0] ?? "")) return null;
       let changed = code;
-      for (const replacement of REPLACEMENTS) {
+      for (const replacement of wanted) {
         const times = [...changed.matchAll(replacement.find)].length;
         if (times === 0) continue;
         found.set(replacement, (found.get(replacement) ?? 0) + times);
@@ -46,7 +48,7 @@ export function offline(): Plugin {
     },
     buildEnd(error) {
       if (error) return;
-      for (const replacement of REPLACEMENTS) {
+      for (const replacement of wanted) {
         const times = found.get(replacement) ?? 0;
         if (times !== 1) this.error(`the editor's bundle has ${times} places instead of one where ${replacement.why}`);
       }

@@ -1,1 +1,1 @@
-"""The built page of Countermark's scenes: files beside this module, in `dist/`."""
+"""The built page of Countermark's scenes, in `dist/`, and the editor's export for Node, in `render/`."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import countermark
 from countermark.kernel.adapter import Adapter, Context, Effect, Finding, Intent, Outcome, Verification
@@ -24,6 +24,10 @@ from countermark.scene import name as names
 from countermark.scene.evidence import Evidence
 from countermark.scene.limits import Limits
 from countermark.scene.store import Store
+
+if TYPE_CHECKING:
+    from countermark.kernel.workspace import Workspace
+    from countermark.scene.exporter import Exporter
 
 NAME: Final = "scene"
 WRITE: Final = "scene.write"
@@ -51,6 +55,7 @@ class SceneAdapter(Adapter):
         """Speak for the scenes of a store; without one, for those of the first workspace that asks."""
         self._given = store
         self._guard = threading.Lock()
+        self._exporter: Exporter | None = None
         self.waiting = Backlog()
 
     def store_of(self, folder: Path, limits: Limits, clock: Clock) -> Store:
@@ -59,6 +64,22 @@ class SceneAdapter(Adapter):
             if self._given is None:
                 self._given = Store(folder, limits, clock=clock)
             return self._given
+
+    def exporter_of(self, workspace: Workspace) -> Exporter:
+        """Return the one that draws a workspace's scenes, made when it is first asked for."""
+        from countermark.scene.exporter import Exporter  # noqa: PLC0415 - brings in what measures text
+
+        with self._guard:
+            if self._exporter is None:
+                self._exporter = Exporter(workspace)
+            return self._exporter
+
+    def close_exporter(self) -> None:
+        """End the child that draws, where there is one."""
+        with self._guard:
+            exporter, self._exporter = self._exporter, None
+        if exporter is not None:
+            exporter.close()
 
     @property
     def _store(self) -> Store:

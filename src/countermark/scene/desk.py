@@ -29,6 +29,7 @@ from countermark.scene.repair import Repaired, repair
 
 if TYPE_CHECKING:
     from countermark.kernel.workspace import Workspace
+    from countermark.scene.exporter import Exporter
 
 Json = dict[str, Any]
 Change = Callable[[Scene], Scene]
@@ -101,6 +102,7 @@ class Desk:
         folder, limits = setting.of(workspace)
         adapter = cast("SceneAdapter", workspace.adapter(NAME))
         self.folder = folder
+        self._workspace, self._adapter = workspace, adapter
         self._store = adapter.store_of(folder, limits, workspace.clock)
         self._way = Governed(workspace, actor=actor, grant=grant, person=person, store=self._store)
 
@@ -120,9 +122,14 @@ class Desk:
             self._way.settle(older_than_ms=SETTLED_AFTER_MS)
 
     def close(self) -> None:
-        """Wait a moment for what the ledger still has to hear, and let go of every lock and descriptor."""
+        """Wait a moment for what the ledger still has to hear, and let go of every lock, descriptor and child."""
         self._way.wait()
+        self._adapter.close_exporter()
         self._store.close()
+
+    def exporter(self) -> Exporter:
+        """Return what draws scenes; it stays warm for the next one."""
+        return self._adapter.exporter_of(self._workspace)
 
     def listing(self) -> list[Json]:
         """Return a row for every scene, readable or not; writes nothing (seed 3 §4.1)."""

@@ -73,8 +73,9 @@ def test_a_package_more_in_the_bundle_fails_the_licence_check(dist: Path, tmp_pa
     listed = json.loads((dist / "packages.json").read_bytes())
     listed["packages"] = [package for package in listed["packages"] if package["name"] == "react"]
     listed["fonts"] = []
-    (tmp_path / "countermark_editor" / "dist").mkdir(parents=True)
-    (tmp_path / "countermark_editor" / "dist" / "packages.json").write_text(json.dumps(listed))
+    for part, written in (("dist", listed), ("render", {"packages": [], "fonts": []})):
+        (tmp_path / "countermark_editor" / part).mkdir(parents=True)
+        (tmp_path / "countermark_editor" / part / "packages.json").write_text(json.dumps(written))
     shutil.copytree(EDITOR / "node_modules" / "react", tmp_path / "node_modules" / "react")
     assert run(sys.executable, "licences.py", folder=tmp_path).returncode == 0
     assert run(sys.executable, "licences.py", "--check", folder=tmp_path).returncode == 0
@@ -85,7 +86,8 @@ def test_a_package_more_in_the_bundle_fails_the_licence_check(dist: Path, tmp_pa
 
 
 def test_no_font_comes_from_another_host_and_no_frame_is_made(dist: Path) -> None:
-    code = {file.name: file.read_text("utf-8") for file in dist.rglob("*.js")}
+    scripts = [*dist.rglob("*.js"), *(dist.parent / "render").rglob("*.mjs")]
+    code = {file.name: file.read_text("utf-8") for file in scripts}
     assert [name for name, text in code.items() if "esm.sh" in text] == []
     assert [name for name, text in code.items() if re.search(r"[(`\"']iframe[`\"'],\{ref", text)] == []
     assert any("/dsh-excalidraw/assets/" in text for text in code.values())
@@ -143,9 +145,9 @@ def test_the_wheel_holds_the_page_and_stays_small(dist: Path, tmp_path: Path) ->
     assert wheel.stat().st_size <= 30_000_000
     with zipfile.ZipFile(wheel) as packed:
         names = packed.namelist()
-    inside = {
-        f"countermark_editor/dist/{file.relative_to(dist).as_posix()}" for file in dist.rglob("*") if file.is_file()
-    }
+    built = [file for part in (dist, dist.parent / "render") for file in part.rglob("*") if file.is_file()]
+    inside = {f"countermark_editor/{file.relative_to(dist.parent).as_posix()}" for file in built}
+    assert "countermark_editor/render/main.mjs" in inside
     assert inside <= set(names)
     assert any(name.endswith("/licenses/LICENSES") for name in names)
     # Data only: one module, that says so.

@@ -73,12 +73,25 @@ def _page() -> Iterator[Line]:
         if built
         else Line(area, "drawing page", Standing.WARN, "is not built", BUILD)
     )
+    yield _rendering()
     missing = lacking()
     yield (
         Line(area, "fonts", Standing.WARN, f"text in them is measured approximately: {'; '.join(missing)}", BUILD)
         if missing
         else Line(area, "fonts", Standing.OK, "every piece the editor draws with is here")
     )
+
+
+def _rendering() -> Line:
+    """Return whether scenes can be rendered without a browser."""
+    from countermark.scene import node  # noqa: PLC0415 - not for other commands
+
+    area, name = law.Area.CAPABILITY, "scene render"
+    try:
+        parts = node.find()
+    except CountermarkError as error:
+        return Line(area, name, Standing.WARN, error.sentence, error.next_action)
+    return Line(area, name, Standing.OK, f"the editor's export runs in {parts.node}")
 
 
 def _folder(call: Call) -> Path | None:
