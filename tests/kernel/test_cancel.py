@@ -244,3 +244,64 @@ def test_what_runs_as_a_child_is_stopped(bench: Bench) -> None:
     thread.join(60)
     assert [error.code for error in errors] == ["cancelled"]
     assert not bench.space.children_alive(found.id)
+
+
+def test_a_stop_is_not_confirmed_while_something_that_was_started_still_runs(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.adapter.script["k"] = ["lose"]
+    with monkeypatch.context() as blind:
+        blind.setattr(bench.adapter, "reconcile", lambda *_: Finding(Executed.UNKNOWN))
+        with pytest.raises(CountermarkError, match="not known"):
+            bench.perform("test.direct", "world:a", key="k")
+    [found] = bench.space.ledger.read(task.load_open)
+    with monkeypatch.context() as alive:
+        alive.setattr(bench.space, "children_alive", lambda _: True)
+        assert cancel.cancel(bench.space, found.id).state is State.CANCEL_REQUESTED
+        assert bench.kinds(found.id)[-1] == "stop_unconfirmed"
+        with pytest.raises(CountermarkError) as caught:
+            review.settle_by_person(bench.space, found.id, Executed.NO, "looked")
+        assert caught.value.code == "resource_busy"
+    with pytest.raises(CountermarkError) as caught:
+        review.settle_by_person(bench.space, found.id, Executed.YES, "looked")
+    assert (caught.value.code, caught.value.details["executed"]) == ("cancelled", "yes")
+
+
+def test_a_task_that_was_asked_to_stop_or_was_taken_over_starts_nothing_more(bench: Bench) -> None:
+    """The adapter asks for a child, and to keep a handle, after the request and after a takeover."""
+    codes: list[str] = []
+
+    def submit(intent: Intent, context: Context) -> Outcome:
+        cancel.cancel(bench.space, intent.task)
+        for act in (lambda: context.launch([sys.executable, "-c", ""]), lambda: context.save_handle("h")):
+            with pytest.raises(CountermarkError) as caught:
+                act()
+            codes.append(caught.value.code)
+        return Outcome.unknown("stopped")
+
+    bench.adapter.submit = submit  # type: ignore[method-assign]
+    with pytest.raises(CountermarkError) as caught:
+        bench.perform(key="k")
+    assert caught.value.code == "cancelled"
+    assert codes == ["stale_epoch", "stale_epoch"]
+    assert bench.space.ledger.read(lambda tx: tx.all("SELECT * FROM processes")) == []
+
+
+def test_a_late_result_is_no_artefact_of_the_receipt(bench: Bench) -> None:
+    """The result comes after the request, under the very epoch that was asked to stop."""
+    work = bench.adapter.submit
+
+    def submit(intent: Intent, context: Context) -> Outcome:
+        outcome = work(intent, context)
+        cancel.cancel(bench.space, intent.task)
+        return outcome
+
+    bench.adapter.submit = submit  # type: ignore[method-assign]
+    with pytest.raises(CountermarkError) as caught:
+        bench.perform(key="k")
+    assert caught.value.code == "cancelled"
+    ended = bench.space.ledger.read(lambda tx: task.load_recent(tx, 1))[0]
+    states = bench.space.ledger.read(lambda tx: tx.all("SELECT state FROM artifacts WHERE task = ?", (ended.id,)))
+    assert states == [("orphan",)]
+    _, subjects = bench.space.receipts.facts(ended.id)
+    assert [one.name for one in subjects] == ["plan"]

@@ -290,3 +290,53 @@ def test_a_full_disk_is_tried_once_more_after_the_reserve_is_freed(tmp_path: Pat
     ledger._connection.execute("PRAGMA max_page_count = 100000")  # noqa: SLF001
     assert ledger.apply(note("room again")) == 1
     ledger.close()
+
+
+def test_a_constraint_that_refuses_one_item_leaves_its_neighbours_in_the_same_commit(
+    tmp_path: Path, clock: SetClock
+) -> None:
+    ledger = Ledger(tmp_path / "l.sqlite", Free(), clock)
+    inside, go = threading.Event(), threading.Event()
+    codes: list[str] = []
+
+    def slow(tx: Tx) -> None:
+        tx.run("INSERT INTO meta VALUES ('one', '1')")
+        inside.set()
+        go.wait()
+
+    def twice() -> None:
+        try:
+            ledger.apply(lambda tx: (tx.event("t", "note", {}), tx.run("INSERT INTO meta VALUES ('one', '2')")))
+        except CountermarkError as error:
+            codes.append(error.code)
+
+    threads = [threading.Thread(target=ledger.apply, args=(slow,))]
+    threads[0].start()
+    inside.wait()
+    acts = (lambda: ledger.apply(note("before")), twice, lambda: ledger.apply(note("after")))
+    threads += [threading.Thread(target=act) for act in acts]
+    for number, one in enumerate(threads[1:]):
+        one.start()
+        while ledger.waiting <= number:  # waits until it has queued, without a sleep
+            pass
+    go.set()
+    for one in threads:
+        one.join()
+    assert codes == ["ledger_broken"]
+    assert [e.body["text"] for e in ledger.events()] == ["before", "after"]
+    assert ledger.read(lambda tx: tx.all("SELECT * FROM meta")) == [("one", "1")]
+    ledger.close()
+
+
+def test_a_question_that_sqlite_cannot_answer_says_so_in_our_words_and_the_next_is_answered(ledger: Ledger) -> None:
+    with pytest.raises(CountermarkError) as caught:
+        ledger.read(lambda tx: tx.one("SELECT nothing FROM nowhere"))
+    assert caught.value.code == "ledger_broken"
+    assert ledger.read(lambda tx: tx.one("SELECT 1")) == (1,)
+
+
+def test_a_reading_knows_the_ledgers_time_although_the_clock_was_set_back(ledger: Ledger, clock: SetClock) -> None:
+    clock.ms = 5_000
+    ledger.apply(note("a"))
+    clock.ms = 1
+    assert ledger.read(lambda tx: tx.time()) == 5_000

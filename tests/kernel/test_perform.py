@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from countermark.kernel import fence, once, receipt, restart, review, task
+from countermark.kernel import fence, grant, once, receipt, restart, review, task
+from countermark.kernel.canon import ABSENT
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.perform import Performed
 from countermark.kernel.plan import Plan
@@ -441,3 +442,86 @@ def test_an_error_that_says_nobody_knows_is_looked_at_and_not_taken_for_a_no(ben
     bench.adapter.submit = unsure  # type: ignore[method-assign]
     done = bench.perform("test.direct", "world:a", key="k")
     assert (done.state, done.executed) == (State.COMPLETED, Executed.YES)
+
+
+class TestBringingBack:
+    """A repeat whose output is gone writes: it asks the grant, and waits for whoever holds the place."""
+
+    def test_a_revoked_grant_brings_nothing_back_but_an_output_that_stands_is_answered(
+        self, bench: Bench, failing: Failing
+    ) -> None:
+        done = bench.perform(key="k")
+        bench.space.ledger.apply(lambda tx: grant.revoke(tx, "test"))
+        assert bench.perform(key="k", revision=ABSENT).task == done.task
+        (bench.folder / "space/doc.txt").unlink()
+        assert failing(key="k") == "grant_revoked"
+        assert not (bench.folder / "space/doc.txt").exists()
+
+    def test_a_place_that_another_task_holds_is_left_alone(self, bench: Bench, failing: Failing) -> None:
+        bench.perform(key="k")
+        bench.space.ledger.apply(lambda tx: tx.run("UPDATE resources SET holder = 'another'"))
+        (bench.folder / "space/doc.txt").unlink()
+        assert failing(key="k") == "resource_busy"
+        assert not (bench.folder / "space/doc.txt").exists()
+
+
+class TestAnotherAttempt:
+    """Trying again costs what trying cost, within the plan's own budget."""
+
+    def test_each_attempt_is_charged_its_bytes(self, bench: Bench) -> None:
+        bench.grant("limited", limits={"bytes": 9})
+        bench.adapter.script["k"] = ["nothing", "done"]
+        bench.perform(grant="limited", key="k", payload={"text": "four"})
+        assert bench.space.ledger.read(lambda tx: grant.load(tx, "limited")).spent == {"attempts": 2, "bytes": 8}
+
+    def test_an_attempt_that_the_grant_has_no_bytes_for_is_not_begun(self, bench: Bench, failing: Failing) -> None:
+        bench.grant("limited", limits={"bytes": 7})
+        bench.adapter.script["k"] = ["nothing", "done"]
+        assert failing(grant="limited", key="k", payload={"text": "four"}) == "budget_exhausted"
+        assert not (bench.folder / "space/doc.txt").exists()
+
+    @pytest.mark.parametrize("budget", [{"attempts": 1}, {"bytes": 7}])
+    def test_the_plans_own_budget_holds_for_all_attempts_together(
+        self, bench: Bench, failing: Failing, budget: dict[str, int]
+    ) -> None:
+        bench.adapter.script["k"] = ["nothing", "done"]
+        assert failing(key="k", payload={"text": "four"}, budget=budget) == "budget_exhausted"
+        assert [word for word, _ in bench.adapter.calls].count("submit") == 1
+
+
+def test_what_was_observed_before_another_wrote_is_looked_at_again(
+    bench: Bench, failing: Failing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second call looks, is held up while the first writes, and then asks with what it saw."""
+    bench.perform("test.direct", "world:a", key="0")
+    seen = bench.seen("world:a")
+    look = bench.adapter.observe
+
+    def held_up(resource: str) -> str | None:
+        monkeypatch.setattr(bench.adapter, "observe", look)
+        token = look(resource)
+        bench.perform("test.direct", "world:a", key="first", revision=seen)
+        return token
+
+    monkeypatch.setattr(bench.adapter, "observe", held_up)
+    assert failing("test.direct", "world:a", key="second", revision=seen) == "revision_conflict"
+    assert bench.world.lines("world:a") == ["0", "first"]
+    known = bench.space.ledger.read(lambda tx: fence.load(tx, "world:a"))
+    assert known is not None
+    assert known.revision == bench.seen("world:a")
+
+
+def test_an_edit_from_outside_is_taken_for_what_it_is(bench: Bench) -> None:
+    bench.perform("test.direct", "world:a", key="0")
+    bench.world.change("world:a", "outside")
+    assert bench.perform("test.direct", "world:a", key="1").state is State.COMPLETED
+
+
+def test_the_error_of_an_ending_is_the_endings_own_whatever_came_behind_it(bench: Bench, failing: Failing) -> None:
+    bench.adapter.script["k"] = ["fail"]
+    assert failing("test.direct", "world:a", key="k") == "child_failed"
+    [ended] = bench.space.ledger.read(lambda tx: task.load_recent(tx, 1))
+    bench.space.ledger.apply(lambda tx: tx.event(ended.id, "late", {"files": []}))
+    with pytest.raises(CountermarkError) as caught:
+        bench.perform("test.direct", "world:a", key="k")
+    assert caught.value.sentence == "The scripted effect refused."
