@@ -15,9 +15,10 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from countermark.scene import whole
+from countermark.scene import compare, whole
 from countermark.scene.codes import refuse
-from countermark.scene.desk import Desk, Wanted
+from countermark.scene.desk import Desk, Found, Wanted
+from countermark.scene.dispute import CHOICES
 from countermark.scene.search import MOST_HITS
 from countermark.surfaces.web import answer
 from countermark.surfaces.web.body import read_json
@@ -66,6 +67,8 @@ class Routes:
             ("GET", f"{API}/search", self.search),
             ("GET", f"{API}/trash", self.trashed),
             ("POST", f"{API}/trash/{{entry}}/restore", self.untrash),
+            ("GET", f"{one}/diff", self.diff),
+            ("POST", f"{one}/merge", self.merge),
             ("POST", f"{API}/editor-status", self.editor_status),
             ("GET", f"{API}/events", self.events),
         )
@@ -181,11 +184,9 @@ class Routes:
 
     async def version(self, request: Request) -> Response:
         """Give an earlier revision."""
-        name, text = _name(request), str(request.path_params["revision"])
-        if not (text.isascii() and text.isdecimal() and len(text) < len(str(_MOST_REVISION))):
-            raise _unfit("/revision", "a whole number")
-        found = await _work(partial(self._desk.version, name, int(text)))
-        return answer.ok_with("scene", {"name": name, "revision": int(text), "sha256": found.sha256}, found.data)
+        name = _name(request)
+        found = await _work(partial(self._desk.version, name, _spelled(str(request.path_params["revision"]))))
+        return answer.ok_with("scene", {"name": name, **_revision_of(found)}, found.data)
 
     async def restore(self, request: Request) -> Response:
         """Bring an earlier revision back as the next one."""
@@ -193,6 +194,31 @@ class Routes:
         _only(body, "revision", "expected_revision", "request_id")
         back = _revision(body, "revision")
         return answer.ok(await _work(partial(self._desk.restore, _name(request), back, _optional(body))))
+
+    async def diff(self, request: Request) -> Response:
+        """Say what differs between two revisions: by default between the current one and the one before."""
+        name = _name(request)
+        asked = [_asked_revision(request, member) for member in ("from", "to")]
+        older, newer, found = await _work(partial(compare.revisions, self._desk, name, *asked))
+        ends = {"from": _revision_of(older), "to": _revision_of(newer)}
+        return answer.ok({"name": name, **ends, **await _work(found.wire)})
+
+    async def merge(self, request: Request) -> Response:
+        """Propose what an unsaved scene and the stored one come to; nothing is written."""
+        body = await read_json(request, 2 * self._cap)
+        _only(body, "scene", "base_revision", "base", "choices")
+        sent, base, choices = body.get("scene"), body.get("base"), body.get("choices", {})
+        if not isinstance(sent, dict):
+            raise _unfit("/scene", "the whole document")
+        if base is not None and not isinstance(base, dict):
+            raise _unfit("/base", "the document that this began with")
+        if not isinstance(choices, dict) or not all(choice in CHOICES for choice in choices.values()):
+            raise _unfit("/choices", "an object of mine, theirs or both by the ids of conflicts")
+        revision = _revision(body, "base_revision")
+        facts, data = await _work(
+            partial(compare.proposed, self._desk, _name(request), sent, revision=revision, base=base, choices=choices)
+        )
+        return answer.ok_with("scene", facts, data)
 
     async def nothing(self, request: Request) -> Response:
         """Refuse what is no route; a scene's name with a slash in it is no name."""
@@ -242,6 +268,21 @@ def _revision(body: Mapping[str, Any], member: str) -> int:
     if type(value) is not int or not 0 <= value <= _MOST_REVISION:
         raise _unfit(f"/{member}", "a whole number, zero or more")
     return value
+
+
+def _spelled(text: str, member: str = "revision") -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < len(str(_MOST_REVISION))):
+        raise _unfit(f"/{member}", "a whole number")
+    return int(text)
+
+
+def _asked_revision(request: Request, member: str) -> int | None:
+    text = request.query_params.get(member)
+    return None if text is None else _spelled(text, member)
+
+
+def _revision_of(found: Found) -> dict[str, Any]:
+    return {"revision": found.revision, "sha256": found.sha256}
 
 
 def _request_id(body: Mapping[str, Any]) -> str | None:
