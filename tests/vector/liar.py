@@ -4,7 +4,8 @@ silent:N   does call N and ends without an answer     dies:N    is killed before
 digest     announces another digest for the first file     bytes     writes another picture and its right digest
 blank      writes no picture at all under a board's name   extra     makes and announces one file more
 omit       announces one file less                         escape    announces a file outside of its stage
-nonsense   answers a whole call with something else        other     says it is made of other files
+nonsense   says nothing of what it cannot draw, and answers its last call with something else
+other      says it is made of other files
 garbage    says nothing usable of what it is made of       shrug     fails with a code nobody knows
 drop       leaves the drawing out of the document it makes
 """
@@ -72,8 +73,10 @@ def drop(stage: Path, said: Json) -> None:
 
 
 def nonsense(_: Path, said: Json) -> None:
-    said.clear()
-    said["hello"] = 1
+    said.pop("undrawn", None)
+    if all("kind" in row for row in said["outputs"]):
+        said.clear()
+        said["hello"] = 1
 
 
 LIES: dict[str, tuple[str, Lie]] = {
@@ -127,10 +130,11 @@ class Liar(Server):
             (self._folder / "hanging").touch()
             self._send(b'{"jsonrpc":"2.0","method":"notifications/message","params":{}}\n')
             signal.pause()
-        if self._lie == "shrug" and "outputs" in said:
+        drawn = any("format" in row for row in said.get("outputs", ()))
+        if self._lie == "shrug" and drawn:
             found["result"] |= {"isError": True, "structuredContent": {"error": {"code": "mood"}}}
         member, lie = LIES.get(self._lie, ("", lambda *_: None))
-        if member in said:
+        if member in said and (member != "outputs" or drawn or self._lie == "nonsense"):
             lie(self._folder, said)
             found["result"]["content"] = [{"type": "text", "text": ""}]
         return found

@@ -241,9 +241,10 @@ def test_an_importer_that_drops_the_drawing_and_says_nothing_is_found_out_by_the
         ("swatch.set", {"swatch": "", "colour": "#000"}, "swatch"),
         ("swatch.bind", {"swatch": "a", "colour": "#000", "leave": [True]}, "leave"),
         ("kit", {"acceptLoss": "text"}, "acceptLoss"),
-        ("kit", {"bytes": "many"}, "bytes"),
-        ("kit", {"bytes": -1}, "bytes"),
-        ("kit", {}, "inputRefs"),
+        ("kit", {"document": "a", "bytes": "many"}, "bytes"),
+        ("kit", {"document": "a", "bytes": -1}, "bytes"),
+        ("kit", {}, "document"),
+        ("kit", {"document": "a"}, "inputRefs"),
     ],
 )
 def test_a_plan_that_is_none_is_refused_with_the_member_that_is_wrong(

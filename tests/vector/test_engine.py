@@ -91,6 +91,7 @@ def board(**changes: Any) -> Json:
     return {
         "id": "full-64",
         "artboard": 1,
+        "variant": "full-colour",
         "width": 64,
         "height": 64,
         "formats": ["svg", "png"],
@@ -112,7 +113,10 @@ def test_a_session_imports_and_draws_by_stage_name_and_digest(tmp_path: Path) ->
         hello = session.ask(request(1, "initialize", protocolVersion=PROTOCOL, capabilities={}, clientInfo={}))
         assert read_server(hello.result, PROTOCOL).name == "countermark-vector-engine"
         tools, cursor = read_page(session.ask(request(2, "tools/list")).result)
-        assert ([tool.name for tool in tools], cursor) == (["describe", "import_svg", "render_kit"], None)
+        assert ([tool.name for tool in tools], cursor) == (
+            ["describe", "import_svg", "render_kit", "compile_kit"],
+            None,
+        )
 
         made = classify(
             session.ask(call(3, "import_svg", input="logo.svg", sha256=sha256_hex(LOGO), output="logo.vectorcraft"))

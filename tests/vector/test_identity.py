@@ -74,10 +74,11 @@ def test_an_engine_that_is_missing_or_incomplete_is_unavailable(
 
 def test_every_maker_is_another_engine_than_every_observer() -> None:
     made = makers.all_makers()
-    observers = [identity.distribution("resvg_py"), identity.distribution("pillow"), identity.interpreter()]
+    observers = [identity.distribution(name) for name in ("resvg_py", "pillow", "pypdfium2")]
+    observers.append(identity.interpreter())
 
-    assert made.keys() == {"png", "svg", "native"}
-    assert len({engine.digest for engine in [*made.values(), *observers]}) == 6
+    assert made.keys() == {"png", "svg", "native", "pdf", "kit"}
+    assert len({engine.digest for engine in [*made.values(), *observers]}) == 9
 
 
 PACKAGE = Path(countermark.__path__[0])

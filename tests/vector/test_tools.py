@@ -72,7 +72,7 @@ def test_a_kit_drawn_in_several_calls_is_told_whole_also_when_its_document_is_go
     monkeypatch.setattr("countermark.vector.adapter.MAX_BOARDS", 4)
     with opened(brand, adapters=[Removing()]) as workspace:
         done, facts = tools.export(workspace, grant="default")
-        assert (done.state, len(facts["boards"]), facts["files"]) == (State.COMPLETED, 6, 12)
+        assert (done.state, len(facts["boards"]), facts["files"]) == (State.COMPLETED, 9, 24)
 
 
 def test_an_edited_board_is_left_as_it_is(kitted: Path) -> None:
@@ -106,8 +106,11 @@ def test_boards_that_a_new_colour_does_not_reach_are_byte_equal_and_said_to_be(t
         assert studio.verdicts(workspace, done)["unaffected_boards"] == {"passed"}
     after = boards(folder / "kit")
     said_equal = {name for board in facts["boards"] if board["status"] == "byte-equal" for name in board["files"]}
+    said_equal |= {file["name"] for file in facts["others"] if file["status"] == "byte-equal"}
     assert said_equal == {name for name in before if before[name] == after[name]}
-    assert said_equal == {name for name in before if name.startswith("artboard-2-")}
+    # What holds the whole document follows it: its own file, its copies inside SVGs, its pages, its sprite.
+    of_second = {name for name in before if name.startswith("artboard-2-")} - {"artboard-2-editable.svg"}
+    assert said_equal == {*of_second, "site.webmanifest"}
 
 
 def tools_workspace(folder: Path, document: native.Document) -> Workspace:
@@ -151,6 +154,18 @@ def test_a_kit_made_at_another_time_and_place_has_the_same_boards(kitted: Path) 
     subprocess.run([sys.executable, "-c", ELSEWHERE, str(kitted)], env=environment, cwd="/", check=True)
     assert boards(kitted / "again") == boards(kitted / "kit")
     assert {oct(path.stat().st_mode & 0o777) for path in (kitted / "again").iterdir()} == {"0o644"}
+
+
+@pytest.mark.promise("vector.kit.opens-again")
+def test_an_svg_with_its_document_inside_opens_again_with_everything_in_it(kitted: Path) -> None:
+    editable = (kitted / "kit/artboard-1-editable.svg").read_bytes()
+    with opened(kitted) as workspace:
+        tools.import_svg(workspace, editable, "again.svg", grant="default")
+        assert (kitted / "again.vectorcraft").read_bytes() == (kitted / MARK_NAME).read_bytes()
+        assert (kitted / f"kit/{MARK_NAME}").read_bytes() == (kitted / MARK_NAME).read_bytes()
+        changed = editable.replace(b'fill="#1a6cff"', b'fill="#00ff00"', 1)
+        _, facts = tools.import_svg(workspace, changed, "changed.svg", grant="default")
+        assert [row["name"] for row in facts["losses"]] == ["embedded-document"]
 
 
 # Losses.

@@ -24,6 +24,8 @@ OFF_BY: Final = 48
 CELL: Final = 32
 """Side in pixels of the cells among which the worst one is named."""
 
+Rgb = tuple[int, int, int]
+
 _FULL: Final = 255
 
 
@@ -57,21 +59,15 @@ class Difference:
         }
 
 
-def measure(left: Picture, right: Picture) -> Difference:
-    """Measure two pictures of one size; raise `artifact_invalid` when their sizes differ."""
-    if (left.width, left.height) != (right.width, right.height):
-        raise CountermarkError(
-            "artifact_invalid",
-            f"The pictures differ in size: {left.width} x {left.height} and {right.width} x {right.height}.",
-            next_action="Render both at the board's size.",
-        )
+def measure(left: Picture, right: Picture, *, ground: Rgb | None = None) -> Difference:
+    """Measure two pictures of one size; raise `artifact_invalid` when their sizes differ.
+
+    On opaque pictures with a `ground` a pixel is painted when either has another colour there.
+    """
+    delta = deltas(left, right)
     import numpy as np  # noqa: PLC0415 - see picture.py
 
-    painted = int(np.count_nonzero((left.rgba[..., 3] > 0) | (right.rgba[..., 3] > 0)))
-    on_black = _premultiplied(left) - _premultiplied(right)
-    # On white each channel is its premultiplied value plus 255 less alpha, so the difference moves by alpha's.
-    on_white = on_black - (left.rgba[..., 3:].astype(np.int16) - right.rgba[..., 3:].astype(np.int16))
-    delta = np.maximum(np.abs(on_black).max(axis=2), np.abs(on_white).max(axis=2))
+    painted = int(np.count_nonzero(painting(left, ground) | painting(right, ground)))
     off_mask = delta > OFF_BY
     off = int(np.count_nonzero(off_mask))
     return Difference(
@@ -81,6 +77,31 @@ def measure(left: Picture, right: Picture) -> Difference:
         worst_box=_worst(off_mask) if off else None,
         max_delta=int(delta.max(initial=0)),
     )
+
+
+def deltas(left: Picture, right: Picture) -> npt.NDArray[np.int16]:
+    """Return each pixel's difference, 0 to 255; raise `artifact_invalid` when the sizes differ."""
+    if (left.width, left.height) != (right.width, right.height):
+        raise CountermarkError(
+            "artifact_invalid",
+            f"The pictures differ in size: {left.width} x {left.height} and {right.width} x {right.height}.",
+            next_action="Render both at the board's size.",
+        )
+    import numpy as np  # noqa: PLC0415
+
+    on_black = _premultiplied(left) - _premultiplied(right)
+    # On white each channel is its premultiplied value plus 255 less alpha, so the difference moves by alpha's.
+    on_white = on_black - (left.rgba[..., 3:].astype(np.int16) - right.rgba[..., 3:].astype(np.int16))
+    found: npt.NDArray[np.int16] = np.maximum(np.abs(on_black).max(axis=2), np.abs(on_white).max(axis=2))
+    return found
+
+
+def painting(picture: Picture, ground: Rgb | None = None) -> npt.NDArray[np.bool_]:
+    """Return which pixels a picture paints: those with any alpha, or of another colour than its ground."""
+    painted: npt.NDArray[np.bool_] = picture.rgba[..., 3] > 0
+    if ground is not None:
+        painted = (picture.rgba[..., :3] != ground).any(axis=2)
+    return painted
 
 
 def _premultiplied(picture: Picture) -> npt.NDArray[np.int16]:

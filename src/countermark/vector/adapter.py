@@ -30,7 +30,7 @@ from countermark.kernel.recovery import EffectClass, EffectKind, Executed
 from countermark.vector import document as native
 from countermark.vector import operation, origin, recolour, verification
 from countermark.vector.document import Document
-from countermark.vector.kit import PlannedBoard, boards_for
+from countermark.vector.kit import PlannedBoard, boards_for, files_for, media_type
 from countermark.vector.operation import Bind, Import, Kit, Operation, SetColour
 from countermark.vector.session import EngineRun, Late, Lost, runtime
 from countermark.vector.tasks import MAX_BOARDS
@@ -40,7 +40,6 @@ ENGINE_SECONDS: Final = 120
 SECONDS_PER_MIB: Final = 10  # of what may be written; a drawing of 20,000 paths, 1.5 MiB, takes 12 s to import and draw
 SECONDS_PER_BOARD: Final = 2
 JUDGED: Final = "judged"  # a folder of the stage: pictures drawn for the checks alone, never published
-MEDIA_TYPES: Final = {"svg": "image/svg+xml", "png": "image/png"}
 NATIVE_TYPE: Final = "application/vnd.vectorcraft+json"
 _LISTED: Final = 200
 _EFFECT: Final = Effect(
@@ -141,16 +140,20 @@ class VectorAdapter(Adapter):
                     ref.digest,
                     [_board(board, f"{folder}/{board.id}") for board in planned],
                 )
-                _judged(engine, stage, document)
-            files = tuple(
-                StagedFile(
-                    intent.plan.resources[0],
-                    row["name"].removeprefix(f"{folder}/"),
-                    row["sha256"],
-                    row["size"],
-                    MEDIA_TYPES[row["format"]],
+                rows += _compiled(
+                    engine,
+                    f"document{operation.SUFFIX}",
+                    ref.digest,
+                    [
+                        {"kind": file.kind, "folder": folder, "name": file.name, "parts": list(file.parts)}
+                        for file in files_for(document, operation.native_name(intent.plan))
+                    ],
                 )
-                for row in rows
+                _judged(engine, stage, document)
+            made = [(row["name"].removeprefix(f"{folder}/"), row["sha256"], row["size"]) for row in rows]
+            files = tuple(
+                StagedFile(intent.plan.resources[0], name, sha256, size, media_type(name))
+                for name, sha256, size in made
             )
             return Outcome(files=files, facts=kit_facts(document))
 
@@ -181,7 +184,7 @@ class VectorAdapter(Adapter):
             files = []
             for name in names:
                 data = stage.read(f"{root}/{name}" if name else root, cap=INPUT_CAP)
-                kind = MEDIA_TYPES.get(name.rpartition(".")[2], NATIVE_TYPE)
+                kind = media_type(name) if name else NATIVE_TYPE
                 files.append(StagedFile(resource, name, sha256_hex(data), len(data), kind))
             facts = self._facts(wanted, intent, context, stage)
         if facts is None:
@@ -200,7 +203,10 @@ class VectorAdapter(Adapter):
         judged = verification.judged_boards(document)
         if not all(stage.exists(f"{JUDGED}/{board.file('png')}") for board in judged):
             return []
-        return [name for board in boards_for(document) for name in board.files] if isinstance(wanted, Kit) else [""]
+        if not isinstance(wanted, Kit):
+            return [""]
+        boards = [name for board in boards_for(document) for name in board.files]
+        return boards + [file.name for file in files_for(document, operation.native_name(intent.plan))]
 
     def _document(self, wanted: Import | Kit, intent: Intent, context: Context, stage: Root) -> Document | None:
         """Return the document that pictures are drawn from: a kit's own, or the one that an import made."""
@@ -233,8 +239,9 @@ def _board(board: PlannedBoard, output: str) -> dict[str, Any]:
     return {
         "id": board.id,
         "artboard": board.artboard,
-        "width": board.side,
-        "height": board.side,
+        "variant": board.variant,
+        "width": board.width,
+        "height": board.height,
         "formats": list(board.formats),
         "output": output,
     }
@@ -246,6 +253,15 @@ def _drawn(engine: EngineRun, document: str, sha256: str, boards: Sequence[dict[
     for start in range(0, len(boards), MAX_BOARDS):
         part = list(boards[start : start + MAX_BOARDS])
         rows += engine.call("render_kit", {"document": document, "sha256": sha256, "boards": part})["outputs"]
+    return rows
+
+
+def _compiled(engine: EngineRun, document: str, sha256: str, files: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Have the files made that boards are part of, as many in one call as it takes, and return their rows."""
+    rows: list[dict[str, Any]] = []
+    for start in range(0, len(files), MAX_BOARDS):
+        part = list(files[start : start + MAX_BOARDS])
+        rows += engine.call("compile_kit", {"document": document, "sha256": sha256, "files": part})["outputs"]
     return rows
 
 

@@ -6,30 +6,20 @@ a check that cannot say anything about a board is `skipped` with the reason. Fig
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from countermark.kernel.canon import sha256_hex
-from countermark.kernel.errors import CountermarkError
-from countermark.kernel.proof import Engine, Status, Verdict
+from countermark.kernel.proof import Engine, Verdict
 from countermark.raster import judge
-from countermark.raster.difference import Difference, measure
+from countermark.raster.difference import Rgb
 from countermark.raster.picture import Picture, decode_png
 from countermark.vector import identity
-
-SHARE_OFF: Final = "0.01"
-SHARE_OFF_PER_MILLE: Final = 10
-"""At most 1 % of the painted pixels may be off: the bar of the resvg suite (research 7.5) and of this kit."""
-
-SHARE_SOURCE: Final = "research 7.5: a picture passes with at most 1 % of its painted pixels off by more than 48/255"
-
-SMALLEST_COMPARED: Final = 512
-"""Below this side in pixels anti-aliasing is the difference: one edge pixel in 16 is 6 %, and the engines differ."""
+from countermark.vector.look import SMALLEST_COMPARED, Look, given
 
 _LOUD: Final = frozenset({"script", "foreignObject", "image", "a", "animate", "animateTransform", "set", "style"})
 _NAMED: Final = 20
-_UNAVAILABLE: Final = frozenset({"part_unavailable", "runtime_missing", "child_failed", "deadline_exceeded"})
 
 
 class Render(Protocol):
@@ -53,6 +43,7 @@ class Board:
     svg: bytes | None
     png_maker: Engine
     svg_maker: Engine
+    opaque: bool = False
 
     @property
     def comparable(self) -> bool:
@@ -72,11 +63,11 @@ def resvg() -> Engine:
 
 
 def png_decodes(board: Board, *, required: bool = True) -> Verdict:
-    """Decode a board's PNG with Pillow: whole, of the board's size, RGBA with eight bits."""
-    look = _Look("png_decodes", board.png_maker, (board.png,), required=required)
+    """Decode a board's PNG with Pillow: whole, of the board's size, eight bits, with alpha unless it is opaque."""
+    look = Look("png_decodes", board.png_maker, (board.png,), required=required)
 
     def observe() -> Verdict:
-        picture = decode_png(_given(board.png))
+        picture = decode_png(given(board.png))
         painted = int((picture.rgba[..., 3] > 0).sum())
         measured = {
             "width": picture.width,
@@ -85,7 +76,8 @@ def png_decodes(board: Board, *, required: bool = True) -> Verdict:
             "alpha": int(picture.has_alpha),
             "painted": painted,
         }
-        threshold = {"width": board.width, "height": board.height, "mode": "RGBA", "alpha": 1}
+        mode = "RGB" if board.opaque else "RGBA"
+        threshold = {"width": board.width, "height": board.height, "mode": mode, "alpha": int(not board.opaque)}
         wrong = [name for name, wanted in threshold.items() if measured[name] != wanted]
         reason = ", ".join(f"{name} is {measured[name]}, not {threshold[name]}" for name in wrong)
         return look.verdict(
@@ -97,10 +89,10 @@ def png_decodes(board: Board, *, required: bool = True) -> Verdict:
 
 def svg_structure(board: Board, *, required: bool = True) -> Verdict:
     """Parse a board's SVG with expat: well-formed, of the board's size, nothing that runs or leaves the file."""
-    look = _Look("svg_structure", board.svg_maker, (board.svg,), required=required)
+    look = Look("svg_structure", board.svg_maker, (board.svg,), required=required)
 
     def observe() -> Verdict:
-        shape = judge.outline(_given(board.svg))
+        shape = judge.outline(given(board.svg))
         loud = [f"<{name}>" for name in shape.elements if name in _LOUD]
         measured: dict[str, Any] = {
             "width": _plain(shape.width),
@@ -128,13 +120,13 @@ def svg_renders(board: Board, *, required: bool = True, larger: Verdict | None =
     A small board passes when the same document passed `larger`, and its own SVG renders and paints something exactly
     when its PNG does.
     """
-    look = _Look("svg_renders", board.svg_maker, (board.svg, board.png), required=required)
+    look = Look("svg_renders", board.svg_maker, (board.svg, board.png), required=required)
 
     def observe() -> Verdict:
-        drawn = decode_png(_given(board.png))
-        judged = judge.render(_given(board.svg), board.width, board.height)
+        drawn = decode_png(given(board.png))
+        judged = judge.render(given(board.svg), board.width, board.height)
         if board.comparable:
-            return look.compared(drawn, judged)
+            return look.compared(drawn, judged, ground=_ground(drawn) if board.opaque else None)
         return look.small(drawn, judged, larger)
 
     return look.run(resvg, observe)
@@ -155,12 +147,12 @@ def original(
     drawn from the document as it was saved and opened again. Without an original the check is skipped; a small board
     passes with `larger`, as in `svg_renders`. `unstated` is the artboard's size, for an original that states none.
     """
-    look = _Look("original", board.png_maker, (source, board.png), required=required)
+    look = Look("original", board.png_maker, (source, board.png), required=required)
     if source is None:
         return look.without("the document has no original SVG")
 
     def observe() -> Verdict:
-        drawn = decode_png(_given(board.png))
+        drawn = decode_png(given(board.png))
         judged = render(source, board.width, board.height, unstated=unstated)
         if board.comparable:
             return look.compared(drawn, judged)
@@ -173,7 +165,7 @@ def digests(
     files: Mapping[str, bytes], expected: Mapping[str, str], maker: Engine, *, required: bool = True
 ) -> Verdict:
     """Hash the staged bytes again and compare with the digests their maker gave, by name."""
-    look = _Look("digests", maker, tuple(files[name] for name in sorted(files)), required=required)
+    look = Look("digests", maker, tuple(files[name] for name in sorted(files)), required=required)
 
     def observe() -> Verdict:
         missing = sorted(expected.keys() - files.keys())
@@ -199,7 +191,7 @@ def losses(lost: Sequence[str], unaccepted: Sequence[str], maker: Engine, subjec
     Passes when every loss is accepted; the caller puts what was accepted under *not checked* and asks a person. The
     observer reads the report `subject` only: what a report does not name shows in the check `original`.
     """
-    look = _Look("losses", maker, (subject,), required=True)
+    look = Look("losses", maker, (subject,), required=True)
 
     def observe() -> Verdict:
         measured = {"lost": len(lost), "unaccepted": len(unaccepted)}
@@ -211,107 +203,10 @@ def losses(lost: Sequence[str], unaccepted: Sequence[str], maker: Engine, subjec
     return look.run(lambda: identity.sources("countermark checks", "vector/checks.py"), observe)
 
 
-class _Look:
-    """One check in the making: its name, who made the subjects, and how its verdict is put together."""
-
-    def __init__(self, check: str, maker: Engine, subjects: tuple[bytes | None, ...], *, required: bool) -> None:
-        self._check = check
-        self._required = required
-        self._maker = maker
-        self._subjects = tuple(sha256_hex(data) for data in subjects if data is not None)
-        self._observer = Engine("none", "")
-
-    def run(self, observer: Callable[[], Engine], observe: Callable[[], Verdict]) -> Verdict:
-        """Observe, and turn a missing engine into `unavailable` and a broken subject into `failed`."""
-        try:
-            self._observer = observer()
-            return observe()
-        except CountermarkError as error:
-            status = Status.UNAVAILABLE if error.code in _UNAVAILABLE else Status.FAILED
-            return self._made(status, {}, {}, error.sentence, "")
-
-    def verdict(
-        self,
-        measured: Mapping[str, Any],
-        threshold: Mapping[str, Any],
-        *,
-        passed: bool,
-        reason: str = "",
-        source: str = "",
-    ) -> Verdict:
-        return self._made(Status.PASSED if passed else Status.FAILED, measured, threshold, reason, source)
-
-    def without(self, reason: str) -> Verdict:
-        return self._made(Status.SKIPPED, {}, {}, reason, "")
-
-    def compared(self, drawn: Picture, judged: judge.Judged) -> Verdict:
-        found = measure(drawn, judged.picture)
-        passed = found.within(SHARE_OFF_PER_MILLE)
-        reason = "" if passed else _said(found)
-        measured = _figures(found) | _unobserved(judged)
-        return self.verdict(measured, {"share": SHARE_OFF}, passed=passed, reason=reason, source=SHARE_SOURCE)
-
-    def small(self, drawn: Picture, judged: judge.Judged, larger: Verdict | None) -> Verdict:
-        found = measure(drawn, judged.picture)
-        measured = _figures(found) | _unobserved(judged)
-        threshold = {"larger": "passed"}
-        if larger is None or larger.status is not Status.PASSED:
-            status = "absent" if larger is None else str(larger.status)
-            reason = f"the same document at {SMALLEST_COMPARED} pixels or more is {status}"
-            measured |= {"larger": status}
-            return self.verdict(measured, threshold, passed=False, reason=reason, source=SHARE_SOURCE)
-        both = bool(drawn.rgba[..., 3].any()) == bool(judged.picture.rgba[..., 3].any())
-        reason = "" if both else "one of the two pictures is blank"
-        measured |= {"larger": "passed"}
-        return self.verdict(measured, threshold, passed=both, reason=reason, source=SHARE_SOURCE)
-
-    def _made(
-        self, status: Status, measured: Mapping[str, Any], threshold: Mapping[str, Any], reason: str, source: str
-    ) -> Verdict:
-        return Verdict(
-            check=self._check,
-            status=status,
-            required=self._required,
-            maker=self._maker,
-            observer=self._observer,
-            subjects=self._subjects,
-            measured=dict(measured),
-            threshold=dict(threshold),
-            reason=reason,
-            source=source,
-        )
-
-
-def _given(data: bytes | None) -> bytes:
-    if data is None:
-        raise CountermarkError(
-            "artifact_invalid",
-            "The file that this check looks at is not there.",
-            next_action="Export the board in both formats.",
-        )
-    return data
-
-
-def _figures(found: Difference) -> dict[str, int | str]:
-    figures: dict[str, int | str] = {
-        "painted": found.painted,
-        "off": found.off,
-        "share": found.share,
-        "max_delta": found.max_delta,
-    }
-    if found.worst_box is not None:
-        figures["worst_box"] = ",".join(str(value) for value in found.worst_box)
-    return figures
-
-
-def _unobserved(judged: judge.Judged) -> dict[str, str]:
-    return {"unobserved": "; ".join(judged.unobserved)} if judged.unobserved else {}
-
-
-def _said(found: Difference) -> str:
-    share = f"{found.off} of {found.painted} painted pixels are off by more than 48/255"
-    x, y, width, height = found.worst_box or (0, 0, 0, 0)
-    return f"{share}, most of them in the {width} x {height} pixels at ({x}, {y})"
+def _ground(picture: Picture) -> Rgb:
+    """Return the colour at a picture's corner: what an opaque board lies on."""
+    red, green, blue = (int(channel) for channel in picture.rgba[0, 0, :3])
+    return red, green, blue
 
 
 def _plain(value: float) -> int | str:

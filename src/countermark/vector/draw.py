@@ -66,6 +66,17 @@ def draw_display(shown: Display, width: int, height: int) -> bytes:
     canvas.translate(fit.dx, fit.dy)
     canvas.scale(fit.scale, fit.scale)
     canvas.translate(-box.x0, -box.y0)
+    paint_on(canvas, shown)
+    while finer > 1:
+        finer //= 2
+        surface = _halved(skia, surface, width * finer, height * finer)
+    return bytes(surface.makeImageSnapshot().encodeToData(skia.kPNG, _QUALITY))
+
+
+def paint_on(canvas: Any, shown: Display) -> None:
+    """Paint a display list on any canvas of Skia's, in document points, cut at the artboard's edge."""
+    skia = _skia()
+    box = shown.artboard.box
     frame = skia.Rect.MakeLTRB(box.x0, box.y0, box.x1, box.y1)
     canvas.clipRect(frame, True)  # noqa: FBT003 - Skia's signature: anti-aliased
     brush = _Brush(skia, canvas)
@@ -73,10 +84,6 @@ def draw_display(shown: Display, width: int, height: int) -> bytes:
         canvas.drawRect(frame, brush.paint(shown.background, 1.0, "Normal"))
     for item in shown.items:
         brush.item(item)
-    while finer > 1:
-        finer //= 2
-        surface = _halved(skia, surface, width * finer, height * finer)
-    return bytes(surface.makeImageSnapshot().encodeToData(skia.kPNG, _QUALITY))
 
 
 def _finer(width: int, height: int) -> int:

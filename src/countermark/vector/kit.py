@@ -1,7 +1,8 @@
-"""The kit: which boards are made of an artboard, at which sizes, in which formats and under which names.
+"""The kit: which boards are made of an artboard, at which sizes, in which formats, and which files are made of those.
 
-A row of the table is data; adding a size is adding a row. Each board is a square; the artboard is fitted inside it
-whole, centred, without padding of its own: margins belong to the art, so that one drawing keeps them at every size.
+A row of a table is data; adding a size is adding a row. On a board the artboard is fitted whole and centred, without
+padding of its own: margins belong to the art, so that one drawing keeps them at every size. Only a variant whose place
+has a safe zone stands apart from its board's edge.
 """
 
 from __future__ import annotations
@@ -10,24 +11,48 @@ from typing import Final, NamedTuple
 
 from countermark.vector.artboard import artboards
 from countermark.vector.document import Document
+from countermark.vector.variant import TREATMENTS
 
 FORMATS: Final = ("svg", "png")
 PAGE: Final = "index.html"
 """The record page, which stands beside the boards."""
 
+MEDIA_TYPES: Final = {
+    "ico": "image/vnd.microsoft.icon",
+    "json": "application/json",
+    "pdf": "application/pdf",
+    "png": "image/png",
+    "svg": "image/svg+xml",
+    "vectorcraft": "application/vnd.vectorcraft+json",
+    "webmanifest": "application/manifest+json",
+}
+
 
 class Board(NamedTuple):
-    """One row: `id` names the board in plan, file name and receipt; `side` is its width and height in pixels."""
+    """One row: `id` names the board in plan, file name and receipt; `width` and `height` are pixels."""
 
     id: str
     variant: str
-    side: int
-    formats: tuple[str, ...]
+    width: int
+    height: int
+    formats: tuple[str, ...] = FORMATS
 
 
-BOARDS: Final = tuple(
-    Board(f"full-colour-{side}", "full-colour", side, FORMATS) for side in (1024, 512, 192, 48, 32, 16)
+BOARDS: Final = (
+    *(Board(f"full-colour-{side}", "full-colour", side, side) for side in (1024, 512, 192, 48, 32, 16)),
+    Board("maskable-512", "maskable", 512, 512),
+    Board("apple-touch-180", "apple-touch", 180, 180),
+    Board("social-card-1200x630", "social-card", 1200, 630),
 )
+
+ICON_BOARDS: Final = ("full-colour-16", "full-colour-32", "full-colour-48")
+"""The boards that the icon file holds, smallest first."""
+
+MANIFEST_BOARDS: Final = (("full-colour-192", "any"), ("full-colour-512", "any"), ("maskable-512", "maskable"))
+"""The boards that the web manifest names, with their purpose."""
+
+EDITABLE: Final = "full-colour-1024"
+"""The board whose SVG is given a second time, with the native document inside."""
 
 
 class PlannedBoard(NamedTuple):
@@ -37,7 +62,8 @@ class PlannedBoard(NamedTuple):
     artboard: int
     artboard_name: str
     variant: str
-    side: int
+    width: int
+    height: int
     formats: tuple[str, ...]
 
     def file(self, suffix: str) -> str:
@@ -49,11 +75,53 @@ class PlannedBoard(NamedTuple):
         """The file names of all its formats."""
         return tuple(self.file(suffix) for suffix in self.formats)
 
+    @property
+    def opaque(self) -> bool:
+        """Whether the board has a ground of its own, and so no alpha channel."""
+        return TREATMENTS[self.variant].ground
+
+
+class PlannedFile(NamedTuple):
+    """A file that is made of the document and of boards: its `kind`, its artboard if it is of one, and its parts."""
+
+    name: str
+    kind: str
+    artboard: int | None
+    parts: tuple[str, ...] = ()
+
 
 def boards_for(document: Document) -> list[PlannedBoard]:
     """Return the boards of a document, artboards in document order and each in the table's order."""
     return [
-        PlannedBoard(f"artboard-{board.id}-{row.id}", board.id, board.name, row.variant, row.side, row.formats)
+        PlannedBoard(
+            f"artboard-{board.id}-{row.id}", board.id, board.name, row.variant, row.width, row.height, row.formats
+        )
         for board in artboards(document)
         for row in BOARDS
     ]
+
+
+def files_for(document: Document, name: str) -> list[PlannedFile]:
+    """Return the files beside the boards, in the order in which they are made; `name` is the document's file name."""
+    boards = artboards(document)
+    first = f"artboard-{boards[0].id}"
+    found = []
+    for board in boards:
+        of = f"artboard-{board.id}"
+        icons = tuple(f"{of}-{row}.png" for row in ICON_BOARDS)
+        found.append(PlannedFile(f"{of}-favicon.ico", "ico", board.id, icons))
+        found.append(PlannedFile(f"{of}-editable.svg", "editable", board.id, (f"{of}-{EDITABLE}.svg",)))
+    svgs = tuple(f"artboard-{board.id}-{EDITABLE}.svg" for board in boards)
+    named = tuple(f"{first}-{row}.png" for row, _ in MANIFEST_BOARDS)
+    return [
+        *found,
+        PlannedFile("pages.pdf", "pdf", None),
+        PlannedFile("icons.svg", "sprite", None, svgs),
+        PlannedFile("site.webmanifest", "manifest", boards[0].id, named),
+        PlannedFile(name, "native", None),
+    ]
+
+
+def media_type(name: str) -> str:
+    """Return the media type of a file of a kit; a name that no kit has is a stream of bytes."""
+    return MEDIA_TYPES.get(name.rpartition(".")[2], "application/octet-stream")

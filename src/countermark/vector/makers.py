@@ -15,11 +15,13 @@ READING: Final = (
     "vector/container.py",
     "vector/display.py",
     "vector/document.py",
+    "vector/ground.py",
     "vector/member.py",
     "vector/paint_server.py",
     "vector/path.py",
     "vector/resolve.py",
     "vector/shape.py",
+    "vector/variant.py",
 )
 SHARED: Final = (
     "vector/colour.py",
@@ -38,12 +40,27 @@ _COLOURING: Final = ("vector/swatch.py", *SHARED)
 def drawer() -> Engine:
     """Return the maker of PNGs: Skia together with the sources that drive it."""
     skia = identity.distribution(SKIA)
-    return identity.together(f"countermark drawer on {skia.label}", skia, _ours("vector/draw.py", *READING))
+    return identity.together(
+        f"countermark drawer on {skia.label}", skia, _ours("vector/draw.py", "vector/opaque.py", *READING)
+    )
 
 
 def writer() -> Engine:
     """Return the maker of SVGs: our own sources."""
     return _ours("vector/svg_writer.py", *READING, label="countermark SVG writer")
+
+
+def pdf_writer() -> Engine:
+    """Return the maker of PDFs: Skia and qpdf, through pikepdf, with the sources that drive them."""
+    skia, qpdf = identity.distribution(SKIA), identity.distribution("pikepdf")
+    ours = _ours("vector/draw.py", "vector/pdf_writer.py", *READING)
+    return identity.together(f"countermark PDF writer on {skia.label} and {qpdf.label}", skia, qpdf, ours)
+
+
+def compiler() -> Engine:
+    """Return the maker of the files that are made of boards: our own sources."""
+    own = ("vector/compile.py", "vector/embedding.py", "vector/icon.py", "vector/kit.py")
+    return _ours(*own, *READING, label="countermark kit compiler")
 
 
 def importer() -> Engine:
@@ -63,7 +80,7 @@ def guard() -> Engine:
 
 def all_makers() -> dict[str, Engine]:
     """Return every maker by what it makes."""
-    return {"png": drawer(), "svg": writer(), "native": importer()}
+    return {"png": drawer(), "svg": writer(), "native": importer(), "pdf": pdf_writer(), "kit": compiler()}
 
 
 def _ours(*names: str, label: str = "countermark") -> Engine:

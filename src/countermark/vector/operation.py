@@ -78,6 +78,7 @@ def read(plan: Plan) -> Operation:
             names = payload.get("acceptLoss", [])
             if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
                 raise _wrong("acceptLoss", "a list of names")
+            native_name(plan)
             found = Kit(tuple(names))
         case _:
             raise CountermarkError(
@@ -114,6 +115,11 @@ def input_of(plan: Plan, name: str) -> InputRef:
 def before(plan: Plan) -> Mapping[str, str]:
     """Return the digests of the files that stood in a kit before, by file name."""
     return {ref.name.removeprefix(BEFORE): ref.digest for ref in plan.inputs if ref.name.startswith(BEFORE)}
+
+
+def native_name(plan: Plan) -> str:
+    """Return the file name of a kit's native document: the one it has in the workspace."""
+    return _text(plan.payload, "document")
 
 
 def _count(payload: Mapping[str, Any], name: str) -> int:

@@ -142,13 +142,15 @@ def propose_kit(
     resource = publish.FILE + folder
     ref = opened.ref(workspace)
     last = last_task(workspace, resource)
-    sides = [board.side for board in boards_for(opened.document)]
+    boards = boards_for(opened.document)
+    pixels = sum(board.width * board.height for board in boards)
     payload = {
         "document": opened.name,
         "command": _command(opened.name, folder, accept_loss),
         "acceptLoss": list(accept_loss),
-        "boards": len(sides),
-        "bytes": sum(side * side * 4 + len(opened.data) * 2 for side in sides) + _SLACK,
+        "boards": len(boards),
+        # A picture is at most its pixels uncompressed; an SVG, a page or an embedded document a few times the document.
+        "bytes": pixels * 4 + len(boards) * len(opened.data) * _DOCUMENT_FACTOR + _SLACK,
     }
     plan = Plan("vector", operation.EFFECT, KIT, (resource,), payload, (ref, *_context(workspace, opened, last)))
     if not anew and last is not None and dict(last.plan.payload) == payload and ref in last.plan.inputs:

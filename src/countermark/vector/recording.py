@@ -141,11 +141,17 @@ def _pictures(about: Subject, before: Mapping[str, bytes | None]) -> list[Pictur
         name = board.file("png")
         after, old = about.files[name], before.get(name)
         status = "new" if old is None else "unchanged, byte-equal" if old == after else "changed"
-        label = f"{board.artboard_name or 'Artboard'} {board.side}"
+        label = f"{board.artboard_name or 'Artboard'} {_row(board)}"
         pictures.append(
-            Picture(label, board.side, board.side, old, after, status, name, f"sha256:{sha256_hex(after)}")  # type: ignore[arg-type]
+            Picture(label, board.width, board.height, old, after, status, name, f"sha256:{sha256_hex(after)}")  # type: ignore[arg-type]
         )
     return pictures
+
+
+def _row(board: PlannedBoard) -> str:
+    """Return what a board is called beside its artboard's name: its size, and its variant where it is another one."""
+    size = str(board.width) if board.width == board.height else f"{board.width} x {board.height}"
+    return size if board.variant == "full-colour" else f"{board.variant} {size}"
 
 
 def _changed(pictures: Sequence[Picture], recoloured: Sequence[Recoloured], document: Document) -> tuple[Fact, ...]:

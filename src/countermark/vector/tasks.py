@@ -1,4 +1,4 @@
-"""What the engine does when asked: import an SVG, draw the boards of a kit, say what it is made of.
+"""What the engine does when asked: import an SVG, draw the boards of a kit, make files of them, say what it is made of.
 
 Arguments are read strictly: an unknown or missing member is refused before anything is read or written. Inputs are
 digested and compared before use; outputs are new files, written whole, with their digests in the answer.
@@ -17,7 +17,10 @@ from countermark.kernel.files import Root
 Json = dict[str, Any]
 
 FORMATS: Final = ("svg", "png")
+VARIANTS: Final = ("full-colour", "maskable", "apple-touch", "social-card")
+KINDS: Final = ("editable", "ico", "manifest", "native", "pdf", "sprite")
 MAX_BOARDS: Final = 256
+MAX_PARTS: Final = 4096
 INPUT_MAX: Final = 512 * 1024 * 1024
 
 _LISTED: Final = 1000  # a longer list would not fit into one message; its total is told
@@ -37,10 +40,19 @@ _BOARD: Final = _object(
     {
         "id": _STAGE_NAME,
         "artboard": {"type": "integer", "minimum": 0},
+        "variant": {"enum": list(VARIANTS)},
         "width": _SIDE,
         "height": _SIDE,
         "formats": {"type": "array", "items": {"enum": list(FORMATS)}, "minItems": 1, "maxItems": len(FORMATS)},
         "output": _STAGE_NAME,
+    }
+)
+_FILE: Final = _object(
+    {
+        "kind": {"enum": list(KINDS)},
+        "folder": _STAGE_NAME,
+        "name": _STAGE_NAME,
+        "parts": {"type": "array", "items": _STAGE_NAME, "minItems": 0, "maxItems": MAX_PARTS},
     }
 )
 
@@ -81,6 +93,18 @@ SCHEMAS: Final[list[Json]] = [
         ),
         "annotations": {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
     },
+    {
+        "name": "compile_kit",
+        "description": "Make files of a native document and of boards that stand in the same folder of the stage.",
+        "inputSchema": _object(
+            {
+                "document": _STAGE_NAME,
+                "sha256": _SHA256,
+                "files": {"type": "array", "items": _FILE, "minItems": 1, "maxItems": MAX_BOARDS},
+            }
+        ),
+        "annotations": {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
+    },
 ]
 
 
@@ -107,6 +131,7 @@ class Tasks:
             "describe": self._describe,
             "import_svg": self._import_svg,
             "render_kit": self._render_kit,
+            "compile_kit": self._compile_kit,
         }
         if name not in offered:
             return None
@@ -125,15 +150,22 @@ class Tasks:
 
     def _import_svg(self, arguments: Json) -> Json:
         from countermark.vector import document as native  # noqa: PLC0415
+        from countermark.vector.embedding import extract, outdated  # noqa: PLC0415
         from countermark.vector.svg.import_ import import_svg  # noqa: PLC0415
 
         source = self._read(arguments["input"], arguments["sha256"])
         into = None
         if "into" in arguments:
             into = native.load(self._read(arguments["into"], arguments.get("into_sha256", "")))
+        embedded = extract(source)
+        if embedded is not None and embedded.current and into is None:
+            native.load(embedded.document, what="The document inside the SVG")
+            written = self._write(arguments["output"], embedded.document)
+            return {"document": written, "losses": [], "losses_total": 0, "notes_total": 0}
         found = import_svg(source, name=str(arguments.get("name") or arguments["input"]), into=into)
+        made = found.document if embedded is None or into is not None else outdated(found.document)
         return {
-            "document": self._write(arguments["output"], native.dump(found.document)),
+            "document": self._write(arguments["output"], native.dump(made)),
             "losses": found.losses[:_LISTED],
             "losses_total": len(found.losses),
             "notes_total": len(found.notes),
@@ -144,8 +176,10 @@ class Tasks:
         from countermark.vector.artboard import artboard  # noqa: PLC0415
         from countermark.vector.display import Display  # noqa: PLC0415
         from countermark.vector.draw import draw_display  # noqa: PLC0415
+        from countermark.vector.opaque import draw_opaque  # noqa: PLC0415
         from countermark.vector.resolve import resolve  # noqa: PLC0415
         from countermark.vector.svg_writer import write_display  # noqa: PLC0415
+        from countermark.vector.variant import TREATMENTS, treated  # noqa: PLC0415
 
         document = native.load(self._read(arguments["document"], arguments["sha256"]))
         boards = arguments["boards"]
@@ -165,16 +199,30 @@ class Tasks:
                 names.add(name)
         outputs = []
         for board in boards:
-            items = shown[board["artboard"]]
+            items = treated(shown[board["artboard"]], board["variant"], board["width"], board["height"])
+            draw = draw_opaque if TREATMENTS[board["variant"]].ground else draw_display
             for kind in FORMATS:
                 if kind in board["formats"]:
-                    make = draw_display if kind == "png" else write_display
+                    make = draw if kind == "png" else write_display
                     made = self._write(f"{board['output']}.{kind}", make(items, board["width"], board["height"]))
                     outputs.append({"board": board["id"], "format": kind, **made})
         undrawn = [
             {"artboard": number, **entry.as_json()} for number, items in shown.items() for entry in items.undrawn
         ]
         return {"outputs": outputs, "undrawn": undrawn[:_LISTED], "undrawn_total": len(undrawn)}
+
+    def _compile_kit(self, arguments: Json) -> Json:
+        from countermark.vector import document as native  # noqa: PLC0415
+        from countermark.vector.compile import Material, compiled  # noqa: PLC0415
+
+        data = self._read(arguments["document"], arguments["sha256"])
+        document = native.load(data)
+        outputs = []
+        for file in arguments["files"]:
+            parts = {name: self._stage.read(f"{file['folder']}/{name}", cap=INPUT_MAX) for name in file["parts"]}
+            made = compiled(file["kind"], Material(document, data, parts))
+            outputs.append({"kind": file["kind"], **self._write(f"{file['folder']}/{file['name']}", made)})
+        return {"outputs": outputs}
 
     def _read(self, name: str, sha256: str) -> bytes:
         data = self._stage.read(name, cap=INPUT_MAX)

@@ -30,7 +30,7 @@ from countermark.vector import operation, origin, swatch
 from countermark.vector.artboard import artboards
 from countermark.vector.document import Document
 from countermark.vector.holding import DOCUMENT_CAP, Open
-from countermark.vector.kit import PAGE, boards_for
+from countermark.vector.kit import PAGE, boards_for, files_for
 from countermark.vector.proposal import (
     KIT,
     Proposal,
@@ -201,14 +201,21 @@ def _kit_facts(workspace: Workspace, done: Performed, said: Mapping[str, Any]) -
             {
                 "id": board.id,
                 "artboard": board.artboard,
-                "side": board.side,
+                "variant": board.variant,
+                "width": board.width,
+                "height": board.height,
                 "status": status,
                 "files": list(board.files),
             }
         )
+    others = [
+        {"name": file.name, "status": _change(before.get(file.name), now.get(file.name))}
+        for file in files_for(document, operation.native_name(plan))
+    ]
     return {
         "folder": publish.place(plan.resources[0]),
         "boards": boards,
+        "others": others,
         "files": len(now),
         "undrawn": said.get("undrawn", []),
     }

@@ -18,12 +18,23 @@ from countermark.kernel.place import shown
 from countermark.kernel.proof import Status, Verdict
 from countermark.kernel.publish import place
 from countermark.raster import apart
-from countermark.vector import brand, checks, identity, makers, operation, origin, recolour, reopening, swatch
+from countermark.vector import (
+    brand,
+    checks,
+    derivative,
+    identity,
+    makers,
+    operation,
+    origin,
+    recolour,
+    reopening,
+    swatch,
+)
 from countermark.vector import document as native
 from countermark.vector.artboard import artboard, artboards
 from countermark.vector.colour import hex_of
 from countermark.vector.document import Document
-from countermark.vector.kit import PlannedBoard, boards_for
+from countermark.vector.kit import ICON_BOARDS, MANIFEST_BOARDS, PlannedBoard, boards_for, files_for
 from countermark.vector.operation import Bind, Import, Kit, Operation, SetColour
 
 CAP: Final = 512 << 20
@@ -53,7 +64,7 @@ class Seen(NamedTuple):
 def judged_boards(document: Document) -> list[PlannedBoard]:
     """Return the pictures that are drawn only to be compared with the originals."""
     return [
-        PlannedBoard(f"artboard-{one.artboard}", one.artboard, "", "judged", JUDGED_SIDE, ("png",))
+        PlannedBoard(f"artboard-{one.artboard}", one.artboard, "", "full-colour", JUDGED_SIDE, JUDGED_SIDE, ("png",))
         for one in origin.sources(document)
     ]
 
@@ -144,7 +155,8 @@ def of_kit(wanted: Kit, intent: Intent, outcome: Outcome, context: Context, stag
     document = native.load(data)
     folder = place(intent.plan.resources[0])
     boards = boards_for(document)
-    _as_planned(outcome, boards)
+    name = operation.native_name(intent.plan)
+    _as_planned(outcome, boards, [file.name for file in files_for(document, name)])
     files = {file.name: stage.read(f"{folder}/{file.name}", cap=CAP) for file in outcome.files}
     before = operation.before(intent.plan)
     lost = origin.losses(document)
@@ -159,6 +171,7 @@ def of_kit(wanted: Kit, intent: Intent, outcome: Outcome, context: Context, stag
         Seen("import report", checks.losses(named, [one.name for one in open_losses], makers.importer(), data)),
     ]
     seen += _boards(boards, files)
+    seen += _derivatives(document, name, data, files)
     seen += _originals(
         origin.as_imported(document),
         _stored_originals(document, context),
@@ -185,18 +198,23 @@ def of_kit(wanted: Kit, intent: Intent, outcome: Outcome, context: Context, stag
         {name: _stored(context, digest) for name, digest in before.items()},
         recording.changes(previous, document),
     )
-    name = f"{folder}/{recording.PAGE}"
-    if stage.exists(name):
-        stage.replace(name, page)
-    else:
-        stage.create(name, page)
+    _write(stage, f"{folder}/{recording.PAGE}", page)
     made = StagedFile(intent.plan.resources[0], recording.PAGE, sha256_hex(page), len(page), "text/html")
     return Verification(verdicts, files=(made,), not_checked=tuple(gaps), needs_person=bool(covered) or picture)
 
 
-def _as_planned(outcome: Outcome, boards: Sequence[PlannedBoard]) -> None:
+def _write(stage: Root, name: str, data: bytes) -> None:
+    """Write what the checks make themselves; a second look at the same stage writes it anew."""
+    if stage.exists(name):
+        stage.replace(name, data)
+    else:
+        stage.create(name, data)
+
+
+def _as_planned(outcome: Outcome, boards: Sequence[PlannedBoard], others: Sequence[str]) -> None:
     """Hold the files that the engine says it made against those of the plan: it cannot add one, nor leave one out."""
-    wrong = sorted({name for board in boards for name in board.files} ^ {file.name for file in outcome.files})
+    planned = {name for board in boards for name in board.files} | set(others)
+    wrong = sorted(planned ^ {file.name for file in outcome.files})
     if wrong:
         raise CountermarkError(
             "artifact_invalid",
@@ -217,18 +235,42 @@ def _boards(boards: Sequence[PlannedBoard], files: Mapping[str, bytes]) -> Itera
     for planned in boards:
         board = checks.Board(
             planned.id,
-            planned.side,
-            planned.side,
+            planned.width,
+            planned.height,
             files.get(planned.file("png")),
             files.get(planned.file("svg")),
             makers.drawer(),
             makers.writer(),
+            planned.opaque,
         )
         yield Seen(planned.id, checks.png_decodes(board))
         yield Seen(planned.id, checks.svg_structure(board))
         found = checks.svg_renders(board, larger=larger.get(planned.artboard))
         larger.setdefault(planned.artboard, found)
         yield Seen(planned.id, found)
+
+
+def _derivatives(document: Document, name: str, data: bytes, files: Mapping[str, bytes]) -> Iterator[Seen]:
+    """Check the files that are made of boards, each with a reader that did not write it."""
+    boards = artboards(document)
+    kit, pdf = makers.compiler(), makers.pdf_writer()
+    pages = files["pages.pdf"]
+    sheets = [derivative.Sheet(f"artboard-{one.id}", one.box.width, one.box.height) for one in boards]
+    yield Seen("pages.pdf", derivative.pdf_pages(pages, sheets, pdf))
+    for index, one in enumerate(boards):
+        of = f"artboard-{one.id}"
+        large, small = f"{of}-full-colour-1024", f"{of}-full-colour-512"
+        board = checks.Board(small, 512, 512, files[f"{small}.png"], None, makers.drawer(), makers.writer())
+        yield Seen(f"pages.pdf, {of}", derivative.pdf_renders(pages, index, board, pdf))
+        icons = [files[f"{of}-{row}.png"] for row in ICON_BOARDS]
+        yield Seen(f"{of}-favicon.ico", derivative.ico_entries(files[f"{of}-favicon.ico"], icons, kit))
+        yield Seen(f"icons.svg, {of}", derivative.sprite_symbol(files["icons.svg"], of, board, kit))
+        yield Seen(f"{of}-maskable-512.png", derivative.safe_zone(files[f"{of}-maskable-512.png"], makers.drawer()))
+        editable = files[f"{of}-editable.svg"]
+        yield Seen(f"{of}-editable.svg", derivative.embedded_document(editable, data, files[f"{large}.svg"], kit))
+    manifest = derivative.manifest_icons(files["site.webmanifest"], files, len(MANIFEST_BOARDS), kit)
+    yield Seen("site.webmanifest", manifest)
+    yield Seen(name, reopening.native_reopens(files[name], kit))
 
 
 def unaffected(document: Document, previous: Document | None) -> frozenset[int] | None:

@@ -74,6 +74,10 @@ def _picture_wanted(figures: Figures) -> str:
     return f"at most {float(figures['share']) * 100:g} % of the painted pixels off by more than {OFF_BY} of 255"
 
 
+def _counted(number: int, noun: str) -> str:
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
+
+
 def _thousands(number: int) -> str:
     return f"{number:,}"
 
@@ -87,6 +91,28 @@ _WORDS: Final[Mapping[str, tuple[Callable[[Figures], str], Callable[[Figures], s
     "svg_structure": (_svg, _svg_wanted),
     "svg_renders": (_picture, _picture_wanted),
     "original": (_picture, _picture_wanted),
+    "pdf_pages": (
+        lambda f: f"{_counted(f['pages'], 'page')}, {_counted(f['rasters'], 'raster')}, {_counted(f['dates'], 'date')}",
+        lambda f: f"{_counted(f['pages'], 'page')} by the artboards' ids and sizes, no raster, no date",
+    ),
+    "pdf_renders": (_picture, _picture_wanted),
+    "ico_entries": (
+        lambda f: f"{f['entries']} pictures, {f['wrong']} of them another than the board's",
+        lambda f: f"{f['entries']} pictures, each its board pixel by pixel",
+    ),
+    "manifest_icons": (
+        lambda f: f"{_counted(f['icons'], 'icon')}, {f['wrong']} of them wrong",
+        lambda f: f"{_counted(f['icons'], 'icon')} that stand beside it in the size it names",
+    ),
+    "sprite_symbol": (_picture, _picture_wanted),
+    "safe_zone": (
+        lambda f: f"the drawing ends {f['reach']} of the side from the middle",
+        lambda f: f"at most {f['reach']}, and opaque",
+    ),
+    "embedded_document": (
+        lambda f: f"a document of {_thousands(f['bytes'])} bytes, and the drawing, equal those beside it",
+        lambda _: "both the same",
+    ),
     "losses": (lambda f: f"{f['lost']} lost, {f['unaccepted']} of them not accepted", lambda _: "none not accepted"),
     "unaffected_boards": (lambda f: f"{f['byteEqual']} of {f['files']} files byte-equal", lambda _: "all of them"),
 }

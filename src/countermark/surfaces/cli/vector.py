@@ -259,7 +259,9 @@ def kit(
         counted = {status: sum(one["status"] == status for one in boards_made) for status in _STATUSES}
         said = ", ".join(f"{number} {status}" for status, number in counted.items() if number)
         states = [(one["id"], one["status"], listing.formats(one["files"])) for one in boards_made]
+        others = [(one["name"], one["status"]) for one in made[1]["others"]]
         lines = ["", "boards", *(f"  {line}" for line in columns(states))]
+        lines += listing.titled("files made of them", others)
         verify = f"countermark receipt verify {made[1]['folder']}/"
         return _answer(workspace, made, f"{count(len(boards_made), 'board')} in {{place}}/: {said}.", lines, verify)
 
