@@ -19,6 +19,9 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PREFIX: Final = "unavailable: "
+MEMORY: Final = Path("/dev/shm")  # noqa: S108 - pytest makes folders of its own in it
+MEMORY_BYTES: Final = 2 << 30
+"""Room that has to be free there; the whole suite needs less than a quarter of it at any one time."""
 
 hypothesis.settings.register_profile(
     "countermark",
@@ -29,6 +32,25 @@ hypothesis.settings.register_profile(
     database=None if os.environ.get("CI") else DirectoryBasedExampleDatabase(ROOT / "build" / "cache" / "hypothesis"),
 )
 hypothesis.settings.load_profile("countermark")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the tests' folders in memory where there is room, so that a sync costs nothing where no claim is about it.
+
+    Claims about a real disk stand on one: `tests/kernel` asks for `tmp_path` where the system keeps temporary files.
+    `--basetemp FOLDER` moves everything else, too.
+    """
+    worker = hasattr(config, "workerinput")  # it is told its folder
+    if not worker and config.option.basetemp is None and roomy(MEMORY):
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+def roomy(folder: Path) -> bool:
+    """Tell whether tests may write and start programs there, and have room."""
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        return False
+    there = os.statvfs(folder)
+    return there.f_bavail * there.f_frsize > MEMORY_BYTES and not there.f_flag & getattr(os, "ST_NOEXEC", 8)
 
 
 def unavailable(part: str, why: str) -> NoReturn:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests import conftest
@@ -78,6 +80,14 @@ def test_a_module_that_skips_itself_fails(suite: pytest.Pytester) -> None:
     counts, printed = outcome(suite, "import pytest\npytest.skip('later', allow_module_level=True)")
     assert counts == {"errors": 1}
     assert "a module skipped itself" in printed
+
+
+def test_folders_in_memory_are_for_where_there_is_room_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conftest, "MEMORY_BYTES", 0)
+    assert conftest.roomy(tmp_path)
+    assert not conftest.roomy(tmp_path / "nowhere")
+    monkeypatch.setattr(conftest, "MEMORY_BYTES", 1 << 62)
+    assert not conftest.roomy(tmp_path)
 
 
 def test_shared_data_is_unavailable_where_its_folder_is_not(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,13 @@ class Bench:
     def write(self, name: str, text: str) -> None:
         """Be the person who edits a file of the workspace."""
         (self.folder / "space" / name).write_text(text, "utf-8")
+
+
+@pytest.fixture(name="tmp_path")
+def make_tmp_path() -> Iterator[Path]:
+    """Give a folder where the system keeps temporary files: what the kernel claims, it claims of a disk."""
+    with tempfile.TemporaryDirectory(prefix="cm-") as folder:
+        yield Path(folder).resolve()
 
 
 @pytest.fixture

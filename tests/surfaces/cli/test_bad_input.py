@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import unavailable
 
-from .conftest import Desk, program
+from .conftest import Desk, Here, program
 
 KINDS = ("folder", "fifo", "device", "link", "dangling link", "socket")
 
@@ -76,7 +76,9 @@ def test_an_endless_key_file_is_too_large(desk: Desk, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["file", "fifo", "device", "link", "dangling link", "socket"])
-def test_init_goes_over_nothing_that_is_no_folder(tmp_path: Path, kind: str) -> None:
+def test_init_goes_over_nothing_that_is_no_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
     path = tmp_path / "odd"
     if kind == "file":
         path.write_text("mine")
@@ -84,14 +86,14 @@ def test_init_goes_over_nothing_that_is_no_folder(tmp_path: Path, kind: str) -> 
         path = odd(tmp_path, kind)
     before = sorted(tmp_path.iterdir())
     for more in ((), ("--dry-run",)):
-        said = program("init", str(path), *more, "--json", cwd=tmp_path)
+        said = Here(tmp_path, capsys)("init", str(path), *more, "--json")
         assert (said.status, said.error["code"]) == (5, "output_exists")
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_init_beneath_what_is_not_there_makes_nothing(tmp_path: Path) -> None:
+def test_init_beneath_what_is_not_there_makes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for more in ((), ("--dry-run",)):
-        said = program("init", "a/b", *more, "--json", cwd=tmp_path)
+        said = Here(tmp_path, capsys)("init", "a/b", *more, "--json")
         assert (said.status, said.error["code"]) == (3, "not_found")
     assert list(tmp_path.iterdir()) == []
 
@@ -166,20 +168,24 @@ def test_a_read_only_disk_is_said_and_nothing_is_half_done(disk: Disk, arguments
 
 
 @pytest.mark.parametrize("arguments", WRITES, ids=lambda arguments: " ".join(arguments[:2]))
-def test_a_full_disk_is_said_and_the_workspace_stays_sound(disk: Disk, arguments: tuple[str, ...]) -> None:
-    assert program("init", "w", cwd=disk.folder).status == 0
+def test_a_full_disk_is_said_and_the_workspace_stays_sound(
+    disk: Disk, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    here = Here(disk.folder, capsys)
+    assert here("init", "w").status == 0
     # Several times: the reserve for recording an ending takes the first writes of a full disk.
     disk.fill()
     for _ in range(40):
-        said = program(*arguments, "--json", cwd=disk.folder)
-        if said.status:
+        if here(*arguments, "--json").status:
             break
         disk.fill()
+    # Once as its users run it: nothing that this process holds in memory or has open helps.
+    said = program(*arguments, "--json", cwd=disk.folder)
     assert (said.status, said.error["code"]) == (1, "disk_full")
-    assert program("ledger", "check", "--workspace", "w", "--json", cwd=disk.folder).error["code"] != "ledger_broken"
-    lines = program("doctor", "--workspace", "w", "--json", cwd=disk.folder).error["details"]["lines"]
+    assert here("ledger", "check", "--workspace", "w", "--json").error["code"] != "ledger_broken"
+    lines = here("doctor", "--workspace", "w", "--json").error["details"]["lines"]
     assert "disk" in {one["name"] for one in lines if one["status"] == "missing"}
     (disk.folder / "filler").unlink()
-    assert program("ledger", "check", "--workspace", "w", cwd=disk.folder).status == 0
+    assert here("ledger", "check", "--workspace", "w").status == 0
     again = arguments if arguments[0] != "ledger" else ("ledger", "backup", "c", "--workspace", "w")
     assert program(*again, cwd=disk.folder).status == 0
