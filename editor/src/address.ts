@@ -6,7 +6,19 @@ export type Place = { readonly at: "list" } | { readonly at: "scene"; readonly n
 const watchers = new Set<() => void>();
 let leaving: (() => Promise<void>) | null = null;
 
-export const address = (name: string): string => `/s/${encodeURIComponent(name)}`;
+/** A scene's address, and of one element in it. */
+export const address = (name: string, element: string | null = null): string =>
+  `/s/${encodeURIComponent(name)}${element === null ? "" : `#${SHOW}${encodeURIComponent(element)}`}`;
+
+const SHOW = "show=";
+
+/** The element that the address names, once: a page that is loaded again looks at the whole. */
+export function asked(): string | null {
+  if (!location.hash.startsWith(`#${SHOW}`)) return null;
+  const element = decodeURIComponent(location.hash.slice(SHOW.length + 1));
+  history.replaceState(null, "", location.pathname);
+  return element;
+}
 
 function place(path: string): Place {
   if (path === "/" || path === "") return { at: "list" };

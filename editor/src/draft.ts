@@ -1,4 +1,5 @@
 // What is not saved yet lies in the browser's own database, so that a closed, killed or reloaded page loses nothing.
+import { run } from "./database.ts";
 import type { Document, Mark, Raw } from "./scene.ts";
 
 export type Draft = {
@@ -20,36 +21,6 @@ export type Pending = { readonly body: string; readonly from: string };
 /** Whether a kept save may be sent again: one that would go over whatever stands there may not, however it came here. */
 export function resendable(pending: Pending | null): pending is Pending {
   return pending !== null && typeof pending.from === "string" && !("force" in (JSON.parse(pending.body) as Raw));
-}
-
-type Store = "drafts" | "library";
-
-function database(): Promise<IDBDatabase> {
-  return new Promise((resolve, reject) => {
-    const request = indexedDB.open("countermark", 2);
-    request.onupgradeneeded = () => {
-      const there = request.result.objectStoreNames;
-      for (const store of ["drafts", "library"] satisfies Store[]) {
-        if (!there.contains(store)) request.result.createObjectStore(store, { keyPath: "id" });
-      }
-    };
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error);
-  });
-}
-
-async function run<T>(name: Store, mode: IDBTransactionMode, work: (store: IDBObjectStore) => IDBRequest<T>): Promise<T> {
-  const open = await database();
-  try {
-    return await new Promise((resolve, reject) => {
-      const transaction = open.transaction(name, mode, { durability: "strict" });
-      const request = work(transaction.objectStore(name));
-      transaction.oncomplete = () => resolve(request.result);
-      transaction.onabort = () => reject(transaction.error);
-    });
-  } finally {
-    open.close();
-  }
 }
 
 export const keep = async (draft: Draft): Promise<void> => void (await run("drafts", "readwrite", (store) => store.put(draft)));

@@ -217,6 +217,59 @@ export async function trash(name: string, { expected, id }: Asked): Promise<void
   await post(`${path(name)}/trash`, { expected_revision: expected, request_id: id });
 }
 
+/** A scene in the trash; `nameFree` says that nothing has its name now. */
+export type Trashed = Mark & {
+  readonly id: string;
+  readonly name: string;
+  readonly elementCount: number;
+  readonly byteLength: number;
+  readonly at: string;
+  readonly nameFree: boolean;
+};
+
+export async function trashed(): Promise<Trashed[]> {
+  const body = await parsed(call("/trash"));
+  return rows(body.trashed).map((row) => ({
+    ...mark(row),
+    by: optional(row.trashedBy),
+    id: text(row.id),
+    name: text(row.name),
+    elementCount: count(row.elementCount),
+    byteLength: count(row.byteLength),
+    at: text(row.trashedAt),
+    nameFree: row.nameFree !== false,
+  }));
+}
+
+/** Bring a scene back out of the trash, under the name it had or another; answer with its name. */
+export async function untrash(entry: string, { to, id }: Asked): Promise<string> {
+  return text((await post(`/trash/${encodeURIComponent(entry)}/restore`, { ...(to ? { to } : {}), request_id: id })).name);
+}
+
+/** One line with the text that was looked for in its middle; without an element it is the scene's name. */
+export type Hit = {
+  readonly scene: string;
+  readonly element: string | null;
+  readonly before: string;
+  readonly match: string;
+  readonly after: string;
+};
+
+export type Search = { readonly hits: readonly Hit[]; readonly complete: boolean };
+
+export async function search(wanted: string): Promise<Search> {
+  const body = await parsed(call(`/search?${new URLSearchParams({ q: wanted }).toString()}`));
+  const hits = rows(body.hits).map((row) => ({
+    scene: text(row.scene),
+    // A label's line is shown by its container: that is what a person sees.
+    element: optional(row.container) ?? optional(row.element),
+    before: text(row.before),
+    match: text(row.match),
+    after: text(row.after),
+  }));
+  return { hits, complete: body.complete !== false };
+}
+
 /** One request of a dialog, as it was sent. */
 export type Asked = { readonly to: string; readonly expected: number; readonly id: string };
 

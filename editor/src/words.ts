@@ -14,6 +14,12 @@ const ACTORS: { readonly [actor: string]: string } = {
 
 export const actor = (by: string | null): string => (by && ACTORS[by]) || "Somebody";
 
+/** Who wrote what stands in a list: there the page's own saves are the person's. */
+export const writer = (by: string | null): string => (by === "ui" ? "You" : actor(by));
+
+/** Whose version it is. */
+export const owner = (by: string | null): string => `${actor(by)}’s`;
+
 export const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
 
 /** "added 3 elements, changed 1 and removed 2" */

@@ -1,17 +1,17 @@
 // What every view is put together from: links, dialogs, notices, whole-page words.
-import { useEffect, useRef, type MouseEvent, type ReactNode } from "react";
+import { useEffect, useId, useRef, type MouseEvent, type ReactNode } from "react";
 import { go } from "../address.ts";
 import { choose, CHOICES, useChoice } from "../theme.ts";
 import type { Failure } from "../wire.ts";
 
-export function Link({ to, children, className, label }: { to: string; children: ReactNode; className?: string; label?: string }) {
+export function Link({ to, children, className, label, focus }: { to: string; children: ReactNode; className?: string; label?: string; focus?: string }) {
   const follow = (event: MouseEvent): void => {
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
     event.preventDefault();
     void go(to);
   };
   return (
-    <a href={to} onClick={follow} className={className} aria-label={label}>
+    <a href={to} onClick={follow} className={className} aria-label={label} data-focus={focus}>
       {children}
     </a>
   );
@@ -50,6 +50,7 @@ export function Dialog({
   urgent?: boolean;
 }) {
   const box = useRef<HTMLDialogElement>(null);
+  const heading = useId();
   const before = useRef<Element | null>(null);
   useEffect(() => {
     before.current = document.activeElement;
@@ -64,14 +65,14 @@ export function Dialog({
       ref={box}
       className={`dialog ${className ?? ""}`}
       role={urgent ? "alertdialog" : undefined}
-      aria-labelledby="dialog-title"
+      aria-labelledby={heading}
       onCancel={(event) => {
         event.preventDefault();
         onClose();
       }}
       onKeyDown={(event) => event.stopPropagation()}
     >
-      <h2 id="dialog-title">{title}</h2>
+      <h2 id={heading}>{title}</h2>
       {children}
     </dialog>
   );
@@ -82,14 +83,17 @@ export function Notice({
   children,
   actions,
   alert,
+  picture,
 }: {
   tone: "plain" | "attention" | "bad";
   children: ReactNode;
+  picture?: ReactNode;
   actions?: ReactNode;
   alert?: boolean;
 }) {
   return (
     <div className={`notice ${tone}`} role={alert ? "alert" : "status"}>
+      {picture}
       <div className="words">{children}</div>
       {actions ? <div className="actions">{actions}</div> : null}
     </div>

@@ -1,31 +1,12 @@
 // Earlier revisions of one scene: look at them, bring one back.
-import { exportToBlob } from "@excalidraw/excalidraw";
 import { useEffect, useRef, useState } from "react";
-import { restorable } from "../desk.ts";
-import { document as parse } from "../scene.ts";
+import { draw } from "../draw.ts";
 import * as wire from "../wire.ts";
-import { actor, plural, size, when } from "../words.ts";
+import { plural, size, when, writer } from "../words.ts";
 import { Dialog } from "./frame.tsx";
+import { Small } from "./picture.tsx";
 
 type Picture = { readonly revision: number; readonly url: string | null; readonly words: string };
-
-async function draw(scene: unknown, dark: boolean): Promise<string | null> {
-  const made = parse(scene);
-  const elements = restorable(made).filter((element) => !element.isDeleted);
-  if (elements.length === 0) return null;
-  const blob = await exportToBlob({
-    elements,
-    files: made.files as unknown as Parameters<typeof exportToBlob>[0]["files"],
-    appState: {
-      exportBackground: true,
-      exportWithDarkMode: dark,
-      ...(typeof made.appState.viewBackgroundColor === "string" ? { viewBackgroundColor: made.appState.viewBackgroundColor } : {}),
-    },
-    maxWidthOrHeight: 900,
-    mimeType: "image/png",
-  } as Parameters<typeof exportToBlob>[0]);
-  return URL.createObjectURL(blob);
-}
 
 export function History({
   name,
@@ -65,9 +46,14 @@ export function History({
 
   const see = async (version: wire.Version): Promise<void> => {
     setWrong(null);
+    if (picture?.revision === version.revision) {
+      setPicture(null);
+      return;
+    }
     try {
       const opened = await wire.version(name, version.revision);
-      const url = await draw(opened.scene, dark);
+      const plate = await draw(opened.scene, dark, 1400);
+      const url = plate && URL.createObjectURL(plate.blob);
       setPicture({ revision: version.revision, url, words: url ? "" : "This revision is empty." });
     } catch (error) {
       setPicture({ revision: version.revision, url: null, words: error instanceof Error ? error.message : String(error) });
@@ -109,6 +95,9 @@ export function History({
         <ol className="versions">
           {versions.map((version) => (
             <li key={version.revision} className={version.current ? "version current" : "version"}>
+              <button type="button" className="plain see" aria-expanded={picture?.revision === version.revision} onClick={() => void see(version)} aria-label={`See revision ${version.revision}`}>
+                <Small of={version} load={async () => (await wire.version(name, version.revision)).scene} />
+              </button>
               <div className="version-facts">
                 <span>
                   <strong>Revision {version.revision}</strong>
@@ -116,7 +105,7 @@ export function History({
                 </span>
                 <span className="quiet">
                   {[
-                    version.savedBy ? actor(version.savedBy) : null,
+                    version.savedBy ? writer(version.savedBy) : null,
                     version.savedAt ? when(version.savedAt) : null,
                     version.elementCount === null ? null : plural(version.elementCount, "element"),
                     version.byteLength === null ? null : size(version.byteLength),
@@ -126,21 +115,11 @@ export function History({
                 </span>
                 <code className="quiet">{version.sha256.slice(0, 12)}</code>
               </div>
-              <div className="version-actions">
-                <button type="button" onClick={() => void see(version)} aria-label={`See revision ${version.revision}`}>
-                  See
+              {version.current || readOnly ? null : (
+                <button type="button" disabled={busy || waiting !== null} onClick={() => void bringBack(version)} aria-label={`Bring back revision ${version.revision}`}>
+                  Bring back
                 </button>
-                {version.current || readOnly ? null : (
-                  <button
-                    type="button"
-                    disabled={busy || waiting !== null}
-                    onClick={() => void bringBack(version)}
-                    aria-label={`Bring back revision ${version.revision}`}
-                  >
-                    Bring back
-                  </button>
-                )}
-              </div>
+              )}
               {picture?.revision === version.revision ? (
                 <div className="picture">
                   {picture.url ? <img src={picture.url} alt={`Revision ${version.revision}`} /> : <p className="quiet">{picture.words}</p>}

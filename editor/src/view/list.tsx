@@ -1,29 +1,36 @@
-// The folder's scenes.
+// The folder's scenes: found by name or by what stands in them, made, renamed, put into the trash and brought back.
 import { useCallback, useEffect, useRef, useState, type FormEvent } from "react";
 import { address, go } from "../address.ts";
 import type { News } from "../stream.ts";
 import * as wire from "../wire.ts";
-import { actor, misnamed, plural, revision, size, when } from "../words.ts";
-import { Dialog, Failed, Link, Notice, ThemeChoice } from "./frame.tsx";
+import { misnamed, plural } from "../words.ts";
+import { Ask, failureOf } from "./ask.tsx";
+import { Card } from "./card.tsx";
+import { Failed, Notice, ThemeChoice } from "./frame.tsx";
+import { SearchField, useSearch } from "./search.tsx";
+import { Bin, Undo, type Put } from "./trash.tsx";
 
 type Asked = { readonly what: "rename" | "trash"; readonly scene: wire.Summary };
 
-const failureOf = (error: unknown): wire.Failure =>
-  error instanceof wire.Refusal ? error.failure : { ...wire.UNREACHABLE, kind: "refused", message: String(error), next: null };
-
 export function List({ health, news }: { health: wire.Health; news: (listen: (news: News) => void) => () => void }) {
   const [scenes, setScenes] = useState<readonly wire.Summary[] | null>(null);
+  const [lying, setLying] = useState<readonly wire.Trashed[]>([]);
   const [failure, setFailure] = useState<wire.Failure | null>(null);
   const [connected, setConnected] = useState(true);
   const [asked, setAsked] = useState<Asked | null>(null);
+  const [put, setPut] = useState<Put | null>(null);
+  const [bin, setBin] = useState(false);
   const latest = useRef(0);
+  const search = useSearch(scenes);
+  const focus = useRef<string | null>(null);
 
   const look = useCallback(() => {
     const turn = ++latest.current;
-    wire.list().then(
-      (found) => {
+    Promise.all([wire.list(), wire.trashed()]).then(
+      ([found, thrown]) => {
         if (turn !== latest.current) return;
         setScenes(found);
+        setLying(thrown);
         setFailure(null);
       },
       (error: unknown) => {
@@ -47,9 +54,25 @@ export function List({ health, news }: { health: wire.Health; news: (listen: (ne
     };
   }, [look, news]);
 
+  // Where the keyboard goes on, as soon as it is there, once what it stood on is gone.
+  useEffect(() => {
+    if (focus.current === null || document.querySelector("dialog[open]")) return;
+    const there = document.querySelector<HTMLElement>(`.list [data-focus="${CSS.escape(focus.current)}"]`);
+    if (!there) return;
+    there.focus();
+    focus.current = null;
+  });
+
   if (failure && !scenes) return <Failed failure={failure} again={look} />;
-  const fresh = ({ scene }: Asked): wire.Summary => scenes?.find((row) => row.name === scene.name) ?? scene;
+  const close = (): void => setAsked(null);
+  const now = asked && (scenes?.find((row) => row.name === asked.scene.name) ?? asked.scene);
   const folder = health.drawingsDir.split("/").filter(Boolean).at(-1) ?? health.drawingsDir;
+  const back = (name: string): void => {
+    setPut(null);
+    setBin(false);
+    focus.current = `scene-${name}`;
+    look();
+  };
   return (
     <main className="list">
       <header className="list-head">
@@ -62,60 +85,77 @@ export function List({ health, news }: { health: wire.Health; news: (listen: (ne
         </div>
         <ThemeChoice />
       </header>
-      {connected ? null : (
-        <Notice tone="attention">The server is not reachable. This list is as it was; the page looks again by itself.</Notice>
-      )}
-      {health.readOnly ? <Notice tone="attention">This folder is read only: scenes can be looked at, not changed.</Notice> : <Create />}
+      {connected ? null : <Notice tone="attention">The server is not reachable. This list is as it was; the page looks again by itself.</Notice>}
+      {health.readOnly ? <Notice tone="attention">This folder is read only: scenes can be looked at, not changed.</Notice> : null}
+      <div className="list-tools">
+        <SearchField search={search} />
+        {health.readOnly ? null : <Create />}
+      </div>
+      {put ? <Undo put={put} done={back} close={() => setPut(null)} /> : null}
       {scenes === null ? (
         <p className="quiet">Looking…</p>
       ) : scenes.length === 0 ? (
         <div className="empty">
           <h2>No scenes yet</h2>
           <p className="quiet">
-            Name the first one above, or put a <code>.excalidraw</code> file into the folder: it appears here.
+            {health.readOnly ? "This folder holds no " : "Name the first one above, or put a "}
+            <code>.excalidraw</code>
+            {health.readOnly ? " file." : " file into the folder: it appears here."}
           </p>
+        </div>
+      ) : search.shown.length === 0 ? (
+        <div className="empty">
+          <h2>Nothing found</h2>
+          <p className="quiet">No scene’s name and no text in one has “{search.wanted}”.</p>
         </div>
       ) : (
         <ul className="scenes">
-          {scenes.map((scene) => (
-            <Row key={scene.name} scene={scene} readOnly={health.readOnly} ask={setAsked} />
+          {search.shown.map(({ scene, hits }) => (
+            <Card key={scene.name} scene={scene} hits={hits} readOnly={health.readOnly} ask={(what) => setAsked({ what, scene })} />
           ))}
         </ul>
       )}
-      {asked?.what === "rename" ? <Rename scene={fresh(asked)} close={() => setAsked(null)} done={look} /> : null}
-      {asked?.what === "trash" ? <Trash scene={fresh(asked)} close={() => setAsked(null)} done={look} /> : null}
-    </main>
-  );
-}
-
-function Row({ scene, readOnly, ask }: { scene: wire.Summary; readOnly: boolean; ask: (asked: Asked) => void }) {
-  return (
-    <li className={scene.valid ? "scene" : "scene invalid"}>
-      <div className="scene-name">
-        {scene.valid ? <Link to={address(scene.name)}>{scene.name}</Link> : <span>{scene.name}</span>}
-        {scene.valid && !scene.reason ? null : <span className="reason">{scene.reason ?? "It cannot be read."}</span>}
-      </div>
-      <div className="scene-facts quiet">
-        {scene.valid ? <span>{plural(scene.elementCount, "element")}</span> : null}
-        <span>{size(scene.byteLength)}</span>
-        <span>
-          {actor(scene.by)}, {when(scene.updatedAt)}
-        </span>
-        {scene.valid ? <code>{revision(scene)}</code> : null}
-      </div>
-      {readOnly ? null : (
-        <div className="scene-actions">
-          {scene.valid ? (
-            <button type="button" className="plain" onClick={() => ask({ what: "rename", scene })} aria-label={`Rename ${scene.name}`}>
-              Rename
-            </button>
-          ) : null}
-          <button type="button" className="plain" onClick={() => ask({ what: "trash", scene })} aria-label={`Move ${scene.name} to the trash`}>
-            Trash
+      {lying.length > 0 ? (
+        <p className="list-foot">
+          <button type="button" className="plain" data-focus="bin" onClick={() => setBin(true)}>
+            Trash · {lying.length}
           </button>
-        </div>
-      )}
-    </li>
+        </p>
+      ) : null}
+      {bin ? <Bin lying={lying} readOnly={health.readOnly} close={() => setBin(false)} done={back} look={look} /> : null}
+      {asked?.what === "rename" && now ? (
+        <Ask
+          title={`Rename ${now.name}`}
+          words="Its revisions and its history go with it."
+          expected={now.revision}
+          field={{ label: "New name", begin: now.name, wrong: (to) => (to === now.name ? "That is its name already." : misnamed(to)) }}
+          send={async (sent) => {
+            await wire.rename(now.name, sent);
+            focus.current = `rename-${sent.to}`;
+          }}
+          yes="Rename"
+          no="Cancel"
+          close={close}
+          done={look}
+        />
+      ) : null}
+      {asked?.what === "trash" && now ? (
+        <Ask
+          title={`Move ${now.name} to the trash?`}
+          words="The file and its history are moved together, not erased. A new scene of this name starts empty."
+          expected={now.revision}
+          send={(sent) => wire.trash(now.name, sent)}
+          yes="Move to trash"
+          no="Keep it"
+          danger
+          close={close}
+          done={(sent) => {
+            if (sent) setPut({ name: now.name, sha256: now.sha256 });
+            look();
+          }}
+        />
+      ) : null}
+    </main>
   );
 }
 
@@ -150,7 +190,7 @@ function Create() {
           autoCapitalize="none"
           spellCheck={false}
           aria-invalid={wrong !== null}
-          aria-describedby="new-name-words"
+          aria-describedby={wrong ? "new-name-words" : undefined}
           onChange={(event) => {
             setName(event.target.value);
             setWrong(null);
@@ -160,100 +200,9 @@ function Create() {
           Create
         </button>
       </div>
-      <p id="new-name-words" className={wrong ? "wrong" : "quiet"} aria-live="polite">
-        {wrong ?? "The name of the file, without its ending."}
+      <p id="new-name-words" className="wrong" aria-live="polite">
+        {wrong}
       </p>
     </form>
-  );
-}
-
-type Ask = { scene: wire.Summary; close: () => void; done: () => void };
-
-function Rename({ scene, close, done }: Ask) {
-  const [to, setTo] = useState(scene.name);
-  const [wrong, setWrong] = useState<string | null>(null);
-  const open = useRef<wire.Asked | null>(null);
-  const submit = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
-    const bad = to === scene.name ? "That is its name already." : misnamed(to);
-    setWrong(bad);
-    if (bad) return;
-    const asked = wire.asking(open.current, to, scene.revision);
-    try {
-      await wire.rename(scene.name, asked);
-      done();
-      close();
-    } catch (error) {
-      const failure = failureOf(error);
-      setWrong(failure.message);
-      open.current = wire.stillOpen(asked, failure.kind);
-      // The next try stands on the scene as it is now.
-      done();
-    }
-  };
-  return (
-    <Dialog title={`Rename ${scene.name}`} onClose={close}>
-      <form onSubmit={(event) => void submit(event)} noValidate>
-        <label htmlFor="to-name">New name</label>
-        <input
-          id="to-name"
-          value={to}
-          autoFocus
-          spellCheck={false}
-          autoComplete="off"
-          aria-invalid={wrong !== null}
-          aria-describedby="to-name-words"
-          onChange={(event) => setTo(event.target.value)}
-        />
-        <p id="to-name-words" className={wrong ? "wrong" : "quiet"} aria-live="polite">
-          {wrong ?? "Its revisions and its history go with it."}
-        </p>
-        <p className="actions">
-          <button type="submit" className="main">
-            Rename
-          </button>
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        </p>
-      </form>
-    </Dialog>
-  );
-}
-
-function Trash({ scene, close, done }: Ask) {
-  const [wrong, setWrong] = useState<string | null>(null);
-  const open = useRef<wire.Asked | null>(null);
-  const trash = async (): Promise<void> => {
-    const asked = wire.asking(open.current, "", scene.revision);
-    try {
-      await wire.trash(scene.name, asked);
-      done();
-      close();
-    } catch (error) {
-      const failure = failureOf(error);
-      setWrong(failure.message);
-      open.current = wire.stillOpen(asked, failure.kind);
-      // The next try stands on the scene as it is now.
-      done();
-    }
-  };
-  return (
-    <Dialog title={`Move ${scene.name} to the trash?`} onClose={close} urgent>
-      <p>The file and its history are moved together, not erased. A new scene of this name starts empty.</p>
-      {wrong ? (
-        <p className="wrong" role="alert">
-          {wrong}
-        </p>
-      ) : null}
-      <p className="actions">
-        <button type="button" onClick={close} autoFocus>
-          Keep it
-        </button>
-        <button type="button" className="danger" onClick={() => void trash()}>
-          Move to trash
-        </button>
-      </p>
-    </Dialog>
   );
 }

@@ -1,6 +1,6 @@
 // One scene: the bar with its state line, the editor, and what has to be said over it.
 import { useCallback, useEffect, useState, useSyncExternalStore } from "react";
-import { beforeLeaving, go, address } from "../address.ts";
+import { address, asked, beforeLeaving, go } from "../address.ts";
 import { Desk, type View } from "../desk.ts";
 import * as draft from "../draft.ts";
 import { Unreadable, type Mark } from "../scene.ts";
@@ -9,6 +9,7 @@ import { useTheme } from "../theme.ts";
 import * as wire from "../wire.ts";
 import { actor, did, plural, revision, status, touched, when } from "../words.ts";
 import { Canvas, focusCanvas } from "./canvas.tsx";
+import { Conflict } from "./conflict.tsx";
 import { Dialog, Failed, Link, Notice, ThemeChoice } from "./frame.tsx";
 import { History } from "./history.tsx";
 
@@ -165,7 +166,9 @@ function Open({ desk, news, again }: { desk: Desk; news: Listen; again: () => vo
   useEffect(() => {
     if (!view.ready) return;
     fontsAnswer().then(setFonts, () => setFonts(false));
-  }, [view.ready]);
+    const wanted = asked();
+    if (wanted !== null) desk.showElements(new Set([wanted]));
+  }, [view.ready, desk]);
 
   // A button that goes away with its notice leaves the keyboard to nobody; it goes back to the canvas.
   useEffect(() => {
@@ -254,38 +257,8 @@ function Says({ desk, view }: { desk: Desk; view: View }) {
   const { halt } = keeping;
   const kept = view.drafts[0];
   switch (halt.kind) {
-    case "conflict": {
-      const by = actor(view.conflict?.mark.by ?? keeping.seen?.by ?? null);
-      return (
-        <Notice
-          tone="bad"
-          alert
-          actions={
-            <>
-              <button type="button" onClick={() => desk.choose("reload")} disabled={keeping.saving}>
-                Reload from disk
-              </button>
-              <button type="button" className="danger" onClick={() => desk.choose("overwrite")} disabled={keeping.saving || keeping.looking || !halt.shown}>
-                Overwrite anyway
-              </button>
-            </>
-          }
-        >
-          <strong>
-            {by} saved {view.conflict ? `revision ${view.conflict.mark.revision}` : "this scene"} while you were drawing.
-          </strong>{" "}
-          {view.conflict ? (
-            <>
-              {by} {did(view.conflict.theirs)}; you {did(view.conflict.mine)}.{" "}
-            </>
-          ) : null}
-          <span className="quiet">
-            Reload takes {by === "The agent" ? "the agent’s" : "the file’s"} version and sets yours aside, to get back. Overwrite makes yours the next revision; theirs
-            stays in the history.
-          </span>
-        </Notice>
-      );
-    }
+    case "conflict":
+      return <Conflict desk={desk} view={view} />;
     case "refused": {
       const id = ["element_id", "elementId", "element", "id"].map((key) => halt.failure.details[key]).find((value) => typeof value === "string");
       return (
@@ -347,8 +320,9 @@ function Says({ desk, view }: { desk: Desk; view: View }) {
           <span className="quiet">Keep drawing: your work is kept in this browser and the same save is sent again.</span>
         </Notice>
       );
-    case "busy":
     case "shrinks":
+      return null;
+    case "busy":
     case "none":
   }
   if (kept) {

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import unquote
+from urllib.parse import parse_qs, unquote, urlsplit
 
 API: Final = "/dsh-excalidraw/api"
 ASSETS: Final = "/dsh-excalidraw/assets/"
@@ -62,6 +62,8 @@ class FakeServer:
     port: int = 0
     scenes: dict[str, list[Version]] = field(default_factory=dict)
     requests: dict[str, Version] = field(default_factory=dict)
+    # What lies in the trash, by its id there.
+    trash: dict[str, tuple[str, list[Version]]] = field(default_factory=dict)
     hearers: list[queue.Queue[tuple[str, dict[str, Any]]]] = field(default_factory=list)
     reports: list[dict[str, Any]] = field(default_factory=list)
     puts: list[dict[str, Any]] = field(default_factory=list)
@@ -153,7 +155,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send(status, json.dumps({"error": error}).encode(), "application/json")
 
     def do_GET(self) -> None:
-        path = unquote(self.path.split("?")[0])
+        path = unquote(urlsplit(self.path).path)
         if path.startswith(ASSETS):
             self.asset(path.removeprefix(ASSETS))
         elif path.startswith(API):
@@ -204,6 +206,10 @@ class _Handler(BaseHTTPRequestHandler):
         elif path == "/scenes":
             with state.lock:
                 self.answer({"scenes": [self.summary(name) for name in sorted(state.scenes)]})
+        elif path == "/search":
+            self.answer({"hits": self.hits(parse_qs(urlsplit(self.path).query)["q"][0].lower()), "complete": True})
+        elif path == "/trash":
+            self.answer({"trashed": self.lying()})
         elif len(parts) < 2 or parts[1] not in state.scenes:
             self.fail(404, "not_found")
         elif len(parts) == 2:
@@ -227,6 +233,38 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             made = state.scenes[parts[1]][int(parts[3]) - 1]
             self.answer({"name": parts[1], "revision": made.revision, "sha256": made.sha256, "scene": made.scene})
+
+    def hits(self, wanted: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        for name, versions in sorted(self.state.scenes.items()):
+            if wanted in name:
+                before, _, after = name.partition(wanted)
+                found.append({"scene": name, "where": "name", "before": before, "match": wanted, "after": after})
+            for element in versions[-1].scene["elements"]:
+                text = element.get("text", "")
+                at = text.lower().find(wanted)
+                if at >= 0:
+                    end = at + len(wanted)
+                    parts = {"before": text[:at], "match": text[at:end], "after": text[end:]}
+                    found.append({"scene": name, "where": "text", "element": element["id"], **parts})
+        return found
+
+    def lying(self) -> list[dict[str, Any]]:
+        state = self.state
+        return [
+            {
+                "id": identifier,
+                "name": name,
+                "revision": versions[-1].revision,
+                "sha256": versions[-1].sha256,
+                "byteLength": len(versions[-1].data),
+                "elementCount": len(versions[-1].scene["elements"]),
+                "trashedAt": versions[-1].at,
+                "trashedBy": "ui",
+                "nameFree": name not in state.scenes,
+            }
+            for identifier, (name, versions) in reversed(state.trash.items())
+        ]
 
     def events(self) -> None:
         self.send_response(200)
@@ -283,10 +321,20 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             scene = {"type": "excalidraw", "version": 2, "elements": body["elements"], "appState": {}, "files": {}}
             self.answer(self.evidence(state.write(name, scene, "ui"), name), 201)
+        elif parts[0] == "trash":
+            name, versions = state.trash[parts[1]]
+            name = body.get("to", name)
+            if name in state.scenes:
+                self.fail(409, "already_exists")
+                return
+            del state.trash[parts[1]]
+            state.scenes[name] = versions
+            self.answer(self.evidence(state.write(name, versions[-1].scene, "ui"), name), 201)
         elif parts[2] == "restore":
             old = state.scenes[parts[1]][body["revision"] - 1]
             self.answer(self.evidence(state.write(parts[1], old.scene, "restore"), parts[1]))
         elif parts[2] == "trash":
+            state.trash[f"{parts[1]}.t-{len(state.trash)}"] = (parts[1], state.scenes[parts[1]])
             state.remove(parts[1])
             self.answer({"name": parts[1], "trashed": True})
         else:

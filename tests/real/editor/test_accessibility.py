@@ -24,9 +24,12 @@ LOOK = """async () => (await axe.run({exclude: ['.excalidraw']}, {resultTypes: [
 def test_nothing_serious_is_found_on_list_dialogs_history_and_notices(
     fake: FakeServer, page: Page, person: Person, scheme: Any
 ) -> None:
-    drawing = scene(element("a", 0, 0), element("b", 0, 200), element("c", 300, 200))
+    words = element("t", 0, 320, type="text", text="Stock", originalText="Stock", fontSize=20, fontFamily=5)
+    words.update(textAlign="left", verticalAlign="top", containerId=None, lineHeight=1.25, autoResize=True)
+    drawing = scene(element("a", 0, 0), element("b", 0, 200), element("c", 300, 200), words)
     fake.write("plan", drawing)
     fake.write("plan", drawing)
+    fake.write("other", scene())
     page.emulate_media(color_scheme=scheme)
 
     def looks() -> list[str]:
@@ -43,6 +46,15 @@ def test_nothing_serious_is_found_on_list_dialogs_history_and_notices(
     page.get_by_role("button", name="Move plan to the trash").click()
     assert looks() == []
     person.presses("Escape")
+    page.get_by_role("button", name="Move other to the trash").click()
+    page.get_by_role("button", name="Move to trash", exact=True).click()
+    page.get_by_role("button", name="Trash · 1").click()
+    assert looks() == []
+    person.presses("Escape")
+    page.get_by_label("Search").fill("st")
+    page.get_by_text("1 scene found").wait_for()
+    page.locator(".small[data-drawn]").wait_for()
+    assert looks() == []
     person.opens("plan")
     assert looks() == []
     page.get_by_role("button", name="History").click()
@@ -58,4 +70,7 @@ def test_nothing_serious_is_found_on_list_dialogs_history_and_notices(
     person.presses("Escape")
     fake.write("plan", scene(element("a", 5, 0), element("b", 0, 200), element("c", 300, 200)))
     person.state("conflict")
+    assert looks() == []
+    page.get_by_role("button", name="Compare", exact=True).click()
+    page.get_by_role("img", name="Your version").wait_for()
     assert looks() == []

@@ -53,11 +53,76 @@ def test_a_scene_is_renamed_and_trashed_from_the_list(fake: FakeServer, page: Pa
     page.keyboard.press("Enter")
     page.get_by_role("alertdialog").wait_for(state="detached")
     assert "second" in fake.scenes
-    page.wait_for_function("document.activeElement.getAttribute('aria-label') === 'Move second to the trash'")
+    page.wait_for_function("() => document.activeElement.getAttribute('aria-label') === 'Move second to the trash'")
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Move to trash", exact=True).click()
     page.get_by_text("No scenes yet").wait_for()
     assert fake.scenes == {}
+
+
+def test_a_trashed_scene_comes_back_by_undo_and_from_the_trash(fake: FakeServer, page: Page) -> None:
+    fake.write("first", scene(element("a", 0, 0)))
+    page.goto(fake.address)
+
+    def trash() -> None:
+        page.get_by_role("button", name="Move first to the trash").click()
+        page.get_by_role("button", name="Move to trash", exact=True).click()
+        page.get_by_text("first is in the trash.").wait_for()
+
+    trash()
+    # What the keyboard stood on went with the scene; it goes on where it can be had back, and then at the scene.
+    page.locator("button:focus", has_text="Undo").wait_for()
+    page.keyboard.press("Enter")
+    page.locator("a:focus", has_text="first").wait_for()
+    assert list(fake.scenes) == ["first"]
+    trash()
+    fake.write("first", scene())
+    page.get_by_role("link", name="first").wait_for()
+    page.get_by_role("button", name="Trash · 1").click()
+    page.get_by_role("button", name="Put back as… another name: first").click()
+    page.get_by_label("New name").fill("older")
+    page.keyboard.press("Enter")
+    page.locator("a:focus", has_text="older").wait_for()
+    assert sorted(fake.scenes) == ["first", "older"]
+    assert fake.trash == {}
+
+
+def test_a_text_is_found_in_all_scenes_and_leads_to_where_it_stands(
+    fake: FakeServer, page: Page, person: Person
+) -> None:
+    words = element("far", 9000, 9000, type="text", text="Stock level", originalText="Stock level", fontSize=20)
+    words.update(fontFamily=5, textAlign="left", verticalAlign="top", containerId=None, lineHeight=1.25)
+    fake.write("plan", scene(element("a", 0, 0), {**words, "autoResize": True}))
+    fake.write("other", scene(element("b", 0, 0)))
+    page.goto(fake.address)
+    page.get_by_role("link", name="other").wait_for()
+    page.keyboard.press("/")
+    page.keyboard.type("stock")
+    page.get_by_text("1 scene found").wait_for()
+    assert page.get_by_role("link", name="other").count() == 0
+    page.get_by_role("link", name="Stock level").click()
+    person.ready()
+    # It is in view and selected: a nudge moves it and nothing else.
+    person.at_canvas()
+    person.presses("ArrowRight")
+    page.get_by_text("revision 2 ·").wait_for()
+    assert {one["id"]: one["x"] > 0 for one in on_disk(fake, "plan")["elements"]} == {"a": False, "far": True}
+    assert on_disk(fake, "plan")["elements"][1]["x"] > 9000
+
+
+def test_every_scene_has_a_picture_that_is_drawn_once(fake: FakeServer, page: Page) -> None:
+    fake.write("plan", scene(element("a", 0, 0)))
+    fake.write("empty", scene())
+    page.goto(fake.address)
+    drawn = page.locator(".small[data-drawn] img")
+    drawn.wait_for()
+    assert page.get_by_text("Empty", exact=True).count() == 1
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.reload()
+    drawn.wait_for()
+    # Neither the scene nor the editor is needed for what was drawn before.
+    assert [url for url in asked if "/scenes/" in url or "scene-" in url or "draw-" in url] == []
 
 
 def test_an_address_without_a_scene_says_so(fake: FakeServer, page: Page, watch: Watch) -> None:

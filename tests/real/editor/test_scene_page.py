@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -177,6 +178,29 @@ def test_escape_and_waiting_overwrite_nothing(
     person.presses("Control+s")
     person.draws(600, 500)
     page.get_by_text("you added 2 elements").wait_for(state="detached")
+    person.state("conflict")
+    assert len(fake.puts) == sent
+    assert ids(on_disk(fake, "plan")) == ["a", "c"]
+
+
+def test_the_conflict_is_seen_in_two_pictures_and_closing_them_answers_nothing(
+    fake: FakeServer, person: Person, page: Page, conflict: Callable[[], None]
+) -> None:
+    conflict()
+    sent = len(fake.puts)
+    page.get_by_role("button", name="Compare", exact=True).click()
+    mine = page.get_by_role("img", name="Your version")
+    theirs = page.get_by_role("img", name=re.compile("^The agent.s version$"))
+    for picture in (mine, theirs):
+        # One mark of one thing added, and the drawing behind it.
+        assert picture.locator(".mark.added").count() == 1
+        assert picture.locator("image").count() == 1
+    boxes = [picture.locator(".mark rect").bounding_box() for picture in (mine, theirs)]
+    assert boxes[0] is not None
+    assert boxes[1] is not None
+    assert boxes[0]["y"] != boxes[1]["y"]
+    person.presses("Escape")
+    mine.wait_for(state="detached")
     person.state("conflict")
     assert len(fake.puts) == sent
     assert ids(on_disk(fake, "plan")) == ["a", "c"]

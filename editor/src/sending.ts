@@ -1,0 +1,36 @@
+// One save on its way: made once from what the editor held, and sent as often as it needs, always as it was.
+import * as draft from "./draft.ts";
+import * as wire from "./wire.ts";
+import type { Baseline, Composed } from "./baseline.ts";
+import { portable } from "./portable.ts";
+import { document, type Document, type Mark } from "./scene.ts";
+
+export type Sent = {
+  readonly name: string;
+  readonly id: string;
+  readonly scene: { readonly [key: string]: unknown };
+  /** What is sent; null as long as the scene has to be made again first. */
+  readonly pending: draft.Pending | null;
+  /** The request id under which an empty scene is made, for one that is not there any more. */
+  readonly create: string;
+  /** The baseline that holds once it has arrived. */
+  readonly next: Baseline;
+};
+
+/** What is there of a scene that went. */
+export const NOTHING = document({});
+
+/** Make a save over one state of the file, which holds `there`; `over` null makes the scene again. */
+export async function prepare(name: string, composed: Composed, over: Mark | null, there: Document): Promise<Sent> {
+  const files = await portable(draft.freshFiles(composed.document, there));
+  const { elements, appState } = composed.document;
+  const scene = { type: "excalidraw", version: 2, source: "countermark", elements, appState, files };
+  const id = crypto.randomUUID();
+  return { name, id, scene, pending: over && wire.saving(scene, over, id), create: crypto.randomUUID(), next: composed.next };
+}
+
+/** Make the scene that a save needs, where it needs one, and return the save as it stands on it. */
+export async function grounded(sent: Sent): Promise<Sent & { readonly pending: draft.Pending }> {
+  if (sent.pending) return { ...sent, pending: sent.pending };
+  return { ...sent, pending: wire.saving(sent.scene, await wire.create(sent.name, sent.create), sent.id) };
+}
