@@ -228,6 +228,26 @@ def test_settings_and_pictures_merge_by_name() -> None:
     assert conflict.id == "/appState/viewBackgroundColor"
 
 
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"x": "10"},
+        {"x": None, "width": None},
+        {"points": None},
+        {"text": 5, "originalText": None},
+        {"groupIds": "g", "index": 4},
+        {"startBinding": "api", "endBinding": {"elementId": 3}, "boundElements": "x", "frameId": 7, "containerId": {}},
+        {"boundElements": [{"id": {}, "type": "text"}, 3], "id": 5, "type": 6, "version": "x"},
+    ],
+)
+def test_what_a_file_may_hold_is_merged_without_failing(members: dict[str, Any]) -> None:
+    moved = did(update("a", x=-40), update("b", y=90), update("c", x=0))
+    for name in BASE.by_id:
+        odd = BASE.replaced(elements=[{**one, **members} if one["id"] == name else one for one in BASE.elements])
+        for versions in ((BASE, odd, moved), (BASE, moved, odd), (odd, BASE, moved), (odd, moved, BASE)):
+            assert isinstance(merge(*versions, env()).scene, Scene)
+
+
 NAMES = st.sampled_from(["a", "b", "c", "ab", "bc", "t", LABEL_OF_A])
 SHAPES = st.sampled_from(["a", "b", "c"])
 PLACES = st.integers(-500, 500)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from countermark.scene.binding import END, START, target_of
-from countermark.scene.document import APP_STATE, Scene, kind_of
+from countermark.scene.document import APP_STATE, Element, Scene, kind_of
 from countermark.scene.jsontext import same
 from countermark.scene.naming import Names
 from countermark.scene.number import is_number
@@ -116,9 +116,7 @@ class Diff:
         version = self.after if kind == ADDED else self.before
         entries = self.of(kind)
         keys = {entry.key for entry in entries}
-        return [
-            entry for entry in entries if entry.type != "text" or (version[entry.key].get("containerId"), 0) not in keys
-        ]
+        return [entry for entry in entries if entry.type != "text" or _holder(version[entry.key]) not in keys]
 
     def _sentence(self, entry: Entry) -> str:
         joint = ":" if entry.said[0].startswith("its ") else ""
@@ -196,6 +194,11 @@ def _led(entries: list[Entry], side: Side) -> list[Entry]:
                 found[place] = _with(leader, entry.key)
                 break
     return found
+
+
+def _holder(text: Element) -> Key:
+    name = text.get("containerId")
+    return (name, 0) if isinstance(name, str) else (None, -1)
 
 
 def _with(leader: Entry, follower: Key) -> Entry:

@@ -66,9 +66,9 @@ class Names:
                 return f"{kind} {called}" + (f" ({ends})" if ends else "")
             if ends:
                 return f"{kind} {ends}"
-        holder = (element.get("containerId"), 0)
-        if kind == "text" and self._elements.get(holder) is not None and self._labels.get(holder[0]) == key:
-            return f"the label of {self.of(holder)}"
+        holder = element.get("containerId")
+        if kind == "text" and isinstance(holder, str) and self._labels.get(holder) == key:
+            return f"the label of {self.of((holder, 0))}"
         if called:
             return f"{kind} {called}"
         x, y = element.get("x"), element.get("y")
@@ -79,7 +79,7 @@ class Names:
         element = self._elements.get(key, {})
         kind = kind_of(element)
         if kind == "text":
-            return quoted(words_of(element)) if words_of(element).strip() else ""
+            return _title(words_of(element))
         if kind in FRAMES:
             name = element.get("name")
             return quoted(name) if isinstance(name, str) and name.strip() else ""
@@ -87,7 +87,11 @@ class Names:
         if label is None and kind in SHAPES:
             label = self._written_inside.get(key)
         text = words_of(self._elements[label]) if label is not None else ""
-        return quoted(text) if text.strip() else ""
+        return _title(text)
+
+    def has(self, key: Key) -> bool:
+        """Say whether an element has a label, a text or a name by which people know it."""
+        return bool(self.called(key))
 
     def label(self, key: Key) -> Key | None:
         """Return the live text that is bound to a container."""
@@ -145,6 +149,12 @@ class Names:
                 _, shape = min(around, key=lambda pair: pair[0])
                 found[shape] = min(found.get(shape, (top, text)), (top, text), key=lambda pair: pair[0])
         return {shape: text for shape, (_, text) in found.items()}
+
+
+def _title(text: str) -> str:
+    """Return the first line of a text between quotation marks; nothing where it has no words."""
+    first, _, more = text.strip().partition("\n")
+    return quoted(f"{first.strip()}…" if more.strip() else first) if first else ""
 
 
 def words_of(text: Mapping[str, Any]) -> str:

@@ -78,6 +78,10 @@ def _type(before: Element, after: Element, left: set[str]) -> Iterator[str]:
 
 
 def _words(before: Element, after: Element, left: set[str]) -> Iterator[str]:
+    if kind_of(after) == "text" and left & {"fontFamily", "fontSize", "lineHeight"}:
+        left -= {"width", "height"}
+        if "fontFamily" in left:  # each family brings its own
+            left -= {"lineHeight"}
     if not left & {"text", "originalText"} or kind_of(after) != "text":
         return
     old, new = words_of(before), words_of(after)
@@ -97,7 +101,7 @@ def _ends(before: Element, after: Element, left: set[str], names: tuple[Names, N
             continue
         left -= {field}
         old, new = target_of(before.get(field)), target_of(after.get(field))
-        was, now = (names[place].of((name, 0)) if name else "" for place, name in enumerate((old, new)))
+        was, now = (_known(names, name, place) if name else "" for place, name in enumerate((old, new)))
         if old == new:
             continue
         left -= PLACE
@@ -184,8 +188,14 @@ def _belonging(before: Element, after: Element, left: set[str], names: tuple[Nam
 
 def _joined(old: Any, new: Any, names: tuple[Names, Names], parted: str, joined: str) -> str:
     if isinstance(new, str):
-        return f"{joined} {names[1].of((new, 0))}"
-    return f"{parted} {names[0].of((old, 0))}" if isinstance(old, str) else ""
+        return f"{joined} {_known(names, new, 1)}"
+    return f"{parted} {_known(names, old, 0)}" if isinstance(old, str) else ""
+
+
+def _known(names: tuple[Names, Names], name: str, place: int) -> str:
+    """Return what an element is called in one version, or in the other where only that has words for it."""
+    key = (name, 0)
+    return names[place if names[place].has(key) or not names[1 - place].has(key) else 1 - place].of(key)
 
 
 def _article(noun: str) -> str:

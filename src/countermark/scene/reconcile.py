@@ -121,10 +121,10 @@ class Reconciled:
             if key[1]:
                 continue
             home = bound(element)
-            before = {entry.get("id") for entry in bound(self._base.get(key) or {})}
+            before = [entry.get("id") for entry in bound(self._base.get(key) or {})]
             other = bound(self._away[key].get(key) or {})
             kept = [entry for entry in home if not self._left(key, entry.get("id"))]
-            known = {entry.get("id") for entry in kept}
+            known = [entry.get("id") for entry in kept]
             kept += [
                 entry
                 for entry in other
@@ -142,7 +142,7 @@ class Reconciled:
         return self._held(key, name) and not self._holds_on(self._there(name), key[0])
 
     def _held(self, key: Key, name: Any) -> bool:
-        members = [home.get((name, 0)) for home in self._home[key]]
+        members = [home.get((name, 0)) for home in self._home[key]] if isinstance(name, str) else [None]
         return all(is_live(one) and self._holds_on(one, key[0]) for one in members)
 
     @staticmethod

@@ -158,12 +158,9 @@ class Side:
 
     def _labelled(self, before: Element, after: Element) -> set[str]:
         """Return the mark of a container that was given a label: that is done to the container too."""
-        had = {entry.get("id") for entry in bound(before) if entry.get("type") == "text"}
-        for entry in bound(after):
-            name = entry.get("id")
-            if entry.get("type") == "text" and name not in had and is_live(self.after.get((name, 0))):
-                return {"label"}
-        return set()
+        had = [entry.get("id") for entry in bound(before) if entry.get("type") == "text"]
+        fresh = [entry.get("id") for entry in bound(after) if entry.get("type") == "text"]
+        return {"label"} if any(name not in had and is_live(self._both(name)[1]) for name in fresh) else set()
 
     def _as_a_label(self, before: Element, after: Element) -> set[str]:
         container = after.get("containerId")

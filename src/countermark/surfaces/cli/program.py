@@ -70,6 +70,8 @@ SCENE: Final[dict[str, Wanted | Later]] = {
     "trash": Wanted("scene_trash:trash", "Put a scene into the trash, with its history, or list what lies there."),
     "untrash": Wanted("scene_trash:untrash", "Bring a scene back out of the trash, with its history."),
     "search": Wanted("scene_search:search", "Find a text in all scenes of the folder."),
+    "diff": Wanted("scene_diff:diff", "Say what differs between two revisions of a scene."),
+    "watch": Wanted("scene_watch:watch", "Tell every change of a scene, or of all, as it happens."),
     "history": Wanted("scene:history", "List the revisions of a scene that are kept."),
     "restore": Wanted("scene:restore", "Bring an earlier revision back, as the next one."),
     "repair": Wanted("scene:repair", "Repair references, bindings, ids and order of a scene."),
