@@ -74,6 +74,15 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
+class Exhibit:
+    """Something a check saw, in pictures: what it is, the figure, and PNGs with who drew each."""
+
+    title: str
+    text: str
+    pictures: tuple[tuple[str, bytes], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Engine:
     """A program that took part; its identity is the digest of its installed files."""
 
@@ -106,6 +115,7 @@ class Record:
     not_checked: tuple[Unchecked, ...]
     identity: Identity
     pictures: tuple[Picture, ...] = ()
+    exhibits: tuple[Exhibit, ...] = ()
     figures: tuple[Fact, ...] = field(default=())
 
 
@@ -135,6 +145,7 @@ def render(record: Record) -> bytes:
         headline=_headline(record),
         checked=sorted(record.checked, key=lambda check: STATUSES.index(check.status)),
         observers=_observers(record),
+        data_uri=_data_uri,
         at=_utc(record.identity.at_ms),
         segments=segments,
     )

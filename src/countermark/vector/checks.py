@@ -16,6 +16,7 @@ from countermark.raster import judge
 from countermark.raster.difference import Rgb
 from countermark.raster.picture import Picture, decode_png
 from countermark.vector import identity
+from countermark.vector.judged import png_picture, svg_picture
 from countermark.vector.look import SMALLEST_COMPARED, Look, given
 
 _LOUD: Final = frozenset({"script", "foreignObject", "image", "a", "animate", "animateTransform", "set", "style"})
@@ -123,8 +124,8 @@ def svg_renders(board: Board, *, required: bool = True, larger: Verdict | None =
     look = Look("svg_renders", board.svg_maker, (board.svg, board.png), required=required)
 
     def observe() -> Verdict:
-        drawn = decode_png(given(board.png))
-        judged = judge.render(given(board.svg), board.width, board.height)
+        drawn = png_picture(given(board.png))
+        judged = svg_picture(given(board.svg), board.width, board.height)
         if board.comparable:
             return look.compared(drawn, judged, ground=_ground(drawn) if board.opaque else None)
         return look.small(drawn, judged, larger)

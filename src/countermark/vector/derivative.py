@@ -22,6 +22,7 @@ from countermark.raster import judge, page
 from countermark.raster.picture import Picture, decode_png
 from countermark.vector import identity
 from countermark.vector.checks import Board, pillow, resvg
+from countermark.vector.judged import page_picture, png_picture
 from countermark.vector.look import Look, given
 
 SAFE_RADIUS: Final = 0.4
@@ -77,8 +78,8 @@ def pdf_renders(data: bytes | None, index: int, board: Board, maker: Engine, *, 
     look = Look("pdf_renders", maker, (data, board.png), required=required)
 
     def observe() -> Verdict:
-        drawn = decode_png(given(board.png))
-        seen = page.render(given(data), index, board.width, board.height)
+        drawn = png_picture(given(board.png))
+        seen = page_picture(given(data), index, board.width, board.height)
         return look.compared(drawn, judge.Judged(seen, ()))
 
     return look.run(pdfium, observe)

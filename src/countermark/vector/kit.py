@@ -18,6 +18,7 @@ PAGE: Final = "index.html"
 """The record page, which stands beside the boards."""
 
 MEDIA_TYPES: Final = {
+    "html": "text/html",
     "ico": "image/vnd.microsoft.icon",
     "json": "application/json",
     "pdf": "application/pdf",

@@ -10,17 +10,22 @@ from countermark.kernel import fence
 from countermark.kernel.adapter import Intent
 from countermark.kernel.canon import sha256_hex
 from countermark.kernel.proof import Engine as KernelEngine
-from countermark.record.page import Check, Engine, Fact, Identity, Picture, Record, Unchecked, render
+from countermark.raster.region import cutting
+from countermark.record.page import Check, Engine, Exhibit, Fact, Identity, Picture, Record, Unchecked, render
 from countermark.vector import operation, swatch, wording
 from countermark.vector.document import Document
 from countermark.vector.kit import PAGE, PlannedBoard
 
 if TYPE_CHECKING:
-    from countermark.vector.verification import Seen
+    from countermark.vector.exchange import Worst
+    from countermark.vector.observation import Seen
 
 __all__ = ["PAGE", "Recoloured", "Subject", "changes", "named", "page"]
 
 _NAMED: Final = 12
+_SHOWN: Final = 3  # boxes in which engines differ most
+_CUT: Final = 64  # pixels of the board that is measured, about the middle of such a box
+_ZOOM: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,7 @@ def page(
     gaps: Sequence[tuple[str, str]],
     before: Mapping[str, bytes | None],
     recoloured: Sequence[Recoloured],
+    worst: Sequence[Worst] = (),
 ) -> bytes:
     """Return the record page of a kit."""
     intent, document = about.intent, about.document
@@ -106,6 +112,7 @@ def page(
                 at_ms=about.at_ms,
             ),
             pictures=tuple(pictures),
+            exhibits=_exhibits(worst),
             figures=(
                 Fact("boards", str(len(about.boards))),
                 Fact("files", str(len(about.files))),
@@ -146,6 +153,18 @@ def _pictures(about: Subject, before: Mapping[str, bytes | None]) -> list[Pictur
             Picture(label, board.width, board.height, old, after, status, name, f"sha256:{sha256_hex(after)}")  # type: ignore[arg-type]
         )
     return pictures
+
+
+def _exhibits(worst: Sequence[Worst]) -> tuple[Exhibit, ...]:
+    """Return the boxes in which engines differ most, each as the native file and the derivative show it."""
+    found = []
+    for one in worst[:_SHOWN]:
+        engine = "resvg, of the SVG" if one.format == "svg" else "pdfium, of the PDF"
+        views = (("Skia, of the native file", one.native), (engine, one.seen))
+        pictures = tuple((label, cutting(picture, one.region.box, _CUT, _ZOOM)) for label, picture in views)
+        share = f"{one.region.off} of {one.region.painted} pixels painted in its box are off"
+        found.append(Exhibit(f"{one.name or f'object {one.object_id}'}, artboard {one.artboard}", share, pictures))
+    return tuple(found)
 
 
 def _row(board: PlannedBoard) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 from countermark.kernel.adapter import Context, Intent, Outcome, StagedFile, Verification
 from countermark.kernel.canon import sha256_hex
@@ -21,9 +21,10 @@ from countermark.raster import apart
 from countermark.vector import (
     brand,
     checks,
-    derivative,
+    exchange,
     identity,
     makers,
+    observation,
     operation,
     origin,
     recolour,
@@ -34,7 +35,8 @@ from countermark.vector import document as native
 from countermark.vector.artboard import artboard, artboards
 from countermark.vector.colour import hex_of
 from countermark.vector.document import Document
-from countermark.vector.kit import ICON_BOARDS, MANIFEST_BOARDS, PlannedBoard, boards_for, files_for
+from countermark.vector.kit import PlannedBoard, boards_for, files_for, media_type
+from countermark.vector.observation import Seen
 from countermark.vector.operation import Bind, Import, Kit, Operation, SetColour
 
 CAP: Final = 512 << 20
@@ -52,13 +54,6 @@ _SHARED_READING: Final = (
     "the colour reader",
     f"the swatch editor and the guard over it share {len(makers.SHARED)} sources, so a mistake there would escape both",
 )
-
-
-class Seen(NamedTuple):
-    """One verdict and what it is about, in words."""
-
-    subject: str
-    verdict: Verdict
 
 
 def judged_boards(document: Document) -> list[PlannedBoard]:
@@ -170,8 +165,8 @@ def of_kit(wanted: Kit, intent: Intent, outcome: Outcome, context: Context, stag
         Seen("every file", checks.digests(files, announced, makers.drawer())),
         Seen("import report", checks.losses(named, [one.name for one in open_losses], makers.importer(), data)),
     ]
-    seen += _boards(boards, files)
-    seen += _derivatives(document, name, data, files)
+    seen += observation.of_boards(boards, files)
+    seen += observation.of_derivatives(document, name, data, files)
     seen += _originals(
         origin.as_imported(document),
         _stored_originals(document, context),
@@ -188,6 +183,8 @@ def of_kit(wanted: Kit, intent: Intent, outcome: Outcome, context: Context, stag
         gaps.append((PICTURE_LOSS, "a difference from the original was accepted by name"))
     if not origin.sources(document):
         gaps.append(("the original", "this document was not imported from an SVG"))
+    found, verdict = observation.of_exchange(document, name, data, files)
+    seen.append(Seen(exchange.REPORT, verdict))
     verdicts = tuple(row.verdict for row in seen)
     if any(one.check == "png_decodes" and one.status is not Status.PASSED for one in verdicts):
         return Verification(verdicts, not_checked=tuple(gaps))
@@ -197,18 +194,21 @@ def of_kit(wanted: Kit, intent: Intent, outcome: Outcome, context: Context, stag
         gaps,
         {name: _stored(context, digest) for name, digest in before.items()},
         recording.changes(previous, document),
+        () if found is None else found.worst,
     )
-    _write(stage, f"{folder}/{recording.PAGE}", page)
-    made = StagedFile(intent.plan.resources[0], recording.PAGE, sha256_hex(page), len(page), "text/html")
-    return Verification(verdicts, files=(made,), not_checked=tuple(gaps), needs_person=bool(covered) or picture)
+    ours = {recording.PAGE: page} | ({} if found is None else {exchange.REPORT: found.bytes()})
+    made = tuple(_made(intent, stage, folder, name, body) for name, body in ours.items())
+    return Verification(verdicts, files=made, not_checked=tuple(gaps), needs_person=bool(covered) or picture)
 
 
-def _write(stage: Root, name: str, data: bytes) -> None:
+def _made(intent: Intent, stage: Root, folder: str, name: str, data: bytes) -> StagedFile:
     """Write what the checks make themselves; a second look at the same stage writes it anew."""
-    if stage.exists(name):
-        stage.replace(name, data)
+    path = f"{folder}/{name}"
+    if stage.exists(path):
+        stage.replace(path, data)
     else:
-        stage.create(name, data)
+        stage.create(path, data)
+    return StagedFile(intent.plan.resources[0], name, sha256_hex(data), len(data), media_type(name))
 
 
 def _as_planned(outcome: Outcome, boards: Sequence[PlannedBoard], others: Sequence[str]) -> None:
@@ -227,50 +227,6 @@ def _as_planned(outcome: Outcome, boards: Sequence[PlannedBoard], others: Sequen
 def _stored_originals(document: Document, context: Context) -> dict[str, bytes]:
     found = {one.sha256: _stored(context, one.sha256) for one in origin.sources(document)}
     return {digest: data for digest, data in found.items() if data is not None}
-
-
-def _boards(boards: Sequence[PlannedBoard], files: Mapping[str, bytes]) -> Iterator[Seen]:
-    """Check every board; a small one stands on the verdict of the same artboard drawn large."""
-    larger: dict[int, Verdict] = {}
-    for planned in boards:
-        board = checks.Board(
-            planned.id,
-            planned.width,
-            planned.height,
-            files.get(planned.file("png")),
-            files.get(planned.file("svg")),
-            makers.drawer(),
-            makers.writer(),
-            planned.opaque,
-        )
-        yield Seen(planned.id, checks.png_decodes(board))
-        yield Seen(planned.id, checks.svg_structure(board))
-        found = checks.svg_renders(board, larger=larger.get(planned.artboard))
-        larger.setdefault(planned.artboard, found)
-        yield Seen(planned.id, found)
-
-
-def _derivatives(document: Document, name: str, data: bytes, files: Mapping[str, bytes]) -> Iterator[Seen]:
-    """Check the files that are made of boards, each with a reader that did not write it."""
-    boards = artboards(document)
-    kit, pdf = makers.compiler(), makers.pdf_writer()
-    pages = files["pages.pdf"]
-    sheets = [derivative.Sheet(f"artboard-{one.id}", one.box.width, one.box.height) for one in boards]
-    yield Seen("pages.pdf", derivative.pdf_pages(pages, sheets, pdf))
-    for index, one in enumerate(boards):
-        of = f"artboard-{one.id}"
-        large, small = f"{of}-full-colour-1024", f"{of}-full-colour-512"
-        board = checks.Board(small, 512, 512, files[f"{small}.png"], None, makers.drawer(), makers.writer())
-        yield Seen(f"pages.pdf, {of}", derivative.pdf_renders(pages, index, board, pdf))
-        icons = [files[f"{of}-{row}.png"] for row in ICON_BOARDS]
-        yield Seen(f"{of}-favicon.ico", derivative.ico_entries(files[f"{of}-favicon.ico"], icons, kit))
-        yield Seen(f"icons.svg, {of}", derivative.sprite_symbol(files["icons.svg"], of, board, kit))
-        yield Seen(f"{of}-maskable-512.png", derivative.safe_zone(files[f"{of}-maskable-512.png"], makers.drawer()))
-        editable = files[f"{of}-editable.svg"]
-        yield Seen(f"{of}-editable.svg", derivative.embedded_document(editable, data, files[f"{large}.svg"], kit))
-    manifest = derivative.manifest_icons(files["site.webmanifest"], files, len(MANIFEST_BOARDS), kit)
-    yield Seen("site.webmanifest", manifest)
-    yield Seen(name, reopening.native_reopens(files[name], kit))
 
 
 def unaffected(document: Document, previous: Document | None) -> frozenset[int] | None:

@@ -113,6 +113,13 @@ _WORDS: Final[Mapping[str, tuple[Callable[[Figures], str], Callable[[Figures], s
         lambda f: f"a document of {_thousands(f['bytes'])} bytes, and the drawing, equal those beside it",
         lambda _: "both the same",
     ),
+    "exchange_loss": (
+        lambda f: (
+            f"{f['outputs']} files: {f['lost']} losses, {f['unknown']} unknown, {f['observed']} observed; "
+            f"{_counted(f['objectsLost'], 'object')} shown otherwise by another engine"
+        ),
+        lambda f: f"every one of {f['outputs']} files reported",
+    ),
     "losses": (lambda f: f"{f['lost']} lost, {f['unaccepted']} of them not accepted", lambda _: "none not accepted"),
     "unaffected_boards": (lambda f: f"{f['byteEqual']} of {f['files']} files byte-equal", lambda _: "all of them"),
 }

@@ -200,7 +200,9 @@ def test_a_board_comes_as_a_picture_and_a_kit_as_links(connect: Callable[..., As
     ask("vector_import", name="m.svg", svg=SVG, idempotency_key="i", expected_revision="absent")
     kit = ask("vector_export", idempotency_key="k", expected_revision="absent")
     kinds = [one["type"] for one in kit.content]
-    assert kinds.count("resource_link") == 26  # the receipt, 18 boards, six files made of them, the record page
+    assert (
+        kinds.count("resource_link") == 27
+    )  # the receipt, 18 boards, six files made of them, the loss report, the record page
     assert (space / "kit/receipt.json").exists()
     assert kit.structured is not None
     read = ask("vector_read").structured

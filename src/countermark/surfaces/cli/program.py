@@ -60,6 +60,7 @@ VECTOR: Final[dict[str, Wanted | Later]] = {
     "read": Wanted("vector:read", "Show what a native document holds."),
     "swatch": Later(SWATCH, help="Bind, set and list swatches.", example="vector swatch list"),
     "kit": Wanted("vector:kit", "Export every artboard, each checked by another engine."),
+    "loss": Wanted("vector:loss", "Measure again what each file of a kit lost, and compare it with the kit's report."),
 }
 SCENE: Final[dict[str, Wanted | Later]] = {
     "list": Wanted("scene:list_scenes", "List the scenes of the folder."),

@@ -24,6 +24,7 @@ from countermark.vector.colour import from_css, hex_of
 from countermark.vector.holding import Open
 from countermark.vector.kit import PAGE, boards_for
 from countermark.vector.proposal import Proposal
+from countermark.vector.rechecking import recheck
 
 Facts = dict[str, Any]
 Made = tuple[Performed, Facts]
@@ -264,6 +265,23 @@ def kit(
         lines += listing.titled("files made of them", others)
         verify = f"countermark receipt verify {made[1]['folder']}/"
         return _answer(workspace, made, f"{count(len(boards_made), 'board')} in {{place}}/: {said}.", lines, verify)
+
+
+@command(example="vector loss")
+@click.argument("folder", default=proposal.KIT)
+def loss(call: Call, folder: str) -> Answer:
+    """Measure again what each file of a kit lost, and compare it with the kit's report.
+
+    Two engines that drew none of it look at the files; what the report says is never believed.
+    """
+    with call.open() as workspace:
+        found = recheck(workspace, folder)
+    rows = [(one["file"], ", ".join(one["lost"])) for one in found.data["outputs"]]
+    worst = [
+        (str(one["name"] or f"object {one['object']}"), one["format"], f"{one['off']} of {one['painted']} pixels off")
+        for one in found.data["worst"]
+    ]
+    return Answer(found.data, [found.summary, *listing.titled("lost", rows), *listing.titled("differ most", worst)])
 
 
 _STATUSES: Final = ("new", "changed", "byte-equal")
