@@ -1,4 +1,4 @@
-"""`countermark scene diff` and `watch` on real scenes of a real workspace."""
+"""`countermark scene diff`, `watch` and `lint` on real scenes of a real workspace."""
 
 from __future__ import annotations
 
@@ -98,3 +98,17 @@ def test_a_watch_ends_after_the_changes_it_was_asked_for(here: Here, monkeypatch
     assert "plan  revision 4, by agent: 1 removed" in said.out
     assert "- ellipse at 9, 9" in said.out
     assert here("scene", "watch", "none").status == 3
+
+
+def test_what_looks_wrong_is_told_and_its_operations_are_what_apply_takes(here: Here) -> None:
+    assert here("scene", "lint", "plan").out == "plan: nothing looks wrong.\n"
+    crossing = [{"op": "add", "element": {**BOX, "id": "other", "x": 100, "y": 20, "label": "DB"}}]
+    (here.folder / "crossing.json").write_text(json.dumps(crossing))
+    assert here("scene", "apply", "plan", "crossing.json").status == 0
+    said = here("scene", "lint", "plan")
+    assert "plan, revision 4: 1 finding.\n\noverlap\n  Box “API” and box “DB” overlap by 40 by 30 px." in said.out
+    data = here.json("scene", "lint", "plan").data
+    assert (data["revision"], data["counts"], data["left"]) == (4, {"overlap": 1}, 0)
+    (here.folder / "mend.json").write_text(here("scene", "lint", "plan", "--operations").out)
+    assert here("scene", "apply", "plan", "mend.json").status == 0
+    assert here("scene", "lint", "plan").out == "plan: nothing looks wrong.\n"

@@ -72,6 +72,7 @@ SCENE: Final[dict[str, Wanted | Later]] = {
     "untrash": Wanted("scene_trash:untrash", "Bring a scene back out of the trash, with its history."),
     "search": Wanted("scene_search:search", "Find a text in all scenes of the folder."),
     "diff": Wanted("scene_diff:diff", "Say what differs between two revisions of a scene."),
+    "lint": Wanted("scene_lint:lint", "Find what looks wrong in a scene, and suggest what would mend it."),
     "watch": Wanted("scene_watch:watch", "Tell every change of a scene, or of all, as it happens."),
     "history": Wanted("scene:history", "List the revisions of a scene that are kept."),
     "restore": Wanted("scene:restore", "Bring an earlier revision back, as the next one."),
