@@ -1,5 +1,6 @@
 # Each target sets up what it needs first (.venv, log in build/setup.log) and does nothing twice.
 # PYTHON names the interpreter, ARGS goes to the program, COUNTERMARK_NO_APT=1 keeps apt-get out.
+# The tests start some hundred interpreters: PYTHONDONTWRITEBYTECODE would have each compile the project again.
 export PYTHON
 ARGS ?=
 BIN := .venv/bin
@@ -22,7 +23,7 @@ editor:          ## the page of the scenes: Node from a wheel where there is non
 test:            ## set up, then all tests
 	@sh scripts/setup.sh test
 	@$(BIN)/python editor/build.py --install
-	@$(BIN)/python -m pytest -n auto --dist loadgroup $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadgroup $(ARGS)
 
 lint:            ## style, format, types, import contracts, dependencies
 	@sh scripts/setup.sh lint

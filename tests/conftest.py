@@ -45,6 +45,11 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the groups that one worker keeps to itself: at the end the others would have nothing left to do."""
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
+
+
 def roomy(folder: Path) -> bool:
     """Tell whether tests may write and start programs there, and have room."""
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,20 @@ def test_a_module_that_skips_itself_fails(suite: pytest.Pytester) -> None:
     counts, printed = outcome(suite, "import pytest\npytest.skip('later', allow_module_level=True)")
     assert counts == {"errors": 1}
     assert "a module skipped itself" in printed
+
+
+def test_what_one_worker_keeps_to_itself_comes_first(suite: pytest.Pytester) -> None:
+    text = """
+        import pytest
+        def test_a(): ...
+        @pytest.mark.xdist_group("long")
+        def test_b(): ...
+        def test_c(): ...
+        @pytest.mark.xdist_group("long")
+        def test_d(): ...
+    """
+    _, printed = outcome(suite, text, "--collect-only", "-q", "-p", "xdist")
+    assert re.findall(r"::test_(\w)", printed) == ["b", "d", "a", "c"]
 
 
 def test_folders_in_memory_are_for_where_there_is_room_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import copy
 import random
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 
 import pytest
@@ -113,13 +113,20 @@ def scene(*elements: Element, **files: Any) -> Scene:
     return Scene(elements, blank.app_state, {"f": ENTRY, **files}, blank.whole, blank.source)
 
 
-def around(element: Element, *, arrow: bool) -> list[Element]:
-    """A scene in which an element is held by others, and holds on to them."""
+@cache
+def holders(*, arrow: bool) -> tuple[Element, ...]:
+    """What an element is held by and holds on to: the same objects each time, so that it alone is what is new."""
     box = {**COMMON, "id": "box", "type": "rectangle", "boundElements": [{"id": "it", "type": "arrow"}], "index": "a1"}
     label = {**COMMON, **OWN["text"], "id": "label", "type": "text", "containerId": "it", "index": "a6"}
     frame = {**COMMON, "id": "frame", "type": "frame", "frameId": None, "index": "a7"}
     bound = {**COMMON, **LINE, "id": "arrow", "type": "arrow", "elbowed": arrow, "index": "a8"}
-    return [box, element, label, frame, {**bound, "endBinding": {"elementId": "it", "focus": 0, "gap": 1}}]
+    return box, label, frame, {**bound, "endBinding": {"elementId": "it", "focus": 0, "gap": 1}}
+
+
+def around(element: Element, *, arrow: bool) -> list[Element]:
+    """A scene in which an element is held by others, and holds on to them."""
+    box, *others = holders(arrow=arrow)
+    return [box, element, *others]
 
 
 def variants(kind: str) -> Iterator[tuple[str, Element]]:
@@ -173,9 +180,11 @@ def saved(base: Scene, operations: list[dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_any_value_at_any_member_is_a_fault_or_a_refusal_and_nothing_else(kind: str) -> None:
-    base = scene(*around({**COMMON, **OWN.get(kind, {}), "id": "it", "type": kind}, arrow=False))
+    whole = {**COMMON, **OWN.get(kind, {}), "id": "it", "type": kind}
+    bases = [scene(*around(whole, arrow=arrow)) for arrow in (False, True)]
     calls = changes("it")
     for count, (member, element) in enumerate(variants(kind)):
+        base = bases[count % 2]
         stored = scene(*around(element, arrow=count % 2 == 1))
         said = f"{kind}.{member} = {type(element[member]).__name__} ({count % len(KINDS)})"
         report = diagnose(stored.value(), DEFAULT)

@@ -99,16 +99,21 @@ def flaws(value: Any, pointer: str) -> Iterator[Fault]:
             yield Fault("invalid_scene", "error", place, f"This is nested deeper than {DEEPEST} levels.", None)
         elif isinstance(one, Mapping):
             for name, member in one.items():
-                step = f"{place}/{escaped(str(name))}"
                 if name in POLLUTING:
+                    step = f"{place}/{escaped(str(name))}"
                     yield Fault("invalid_scene", "error", step, f"The name {name!r} is not allowed.", None)
-                elif isinstance(member, dict | list | tuple | float):
-                    waiting.append((member, step, depth + 1))
+                elif isinstance(member, (dict, list, tuple, float)) and not _is_finite(member):
+                    waiting.append((member, f"{place}/{escaped(str(name))}", depth + 1))
         elif isinstance(one, list | tuple):
-            inner = enumerate(one)
-            waiting += [(item, f"{place}/{at}", depth + 1) for at, item in inner if not isinstance(item, str | int)]
+            items = ((at, item) for at, item in enumerate(one) if not isinstance(item, (str, int)))
+            waiting += [(item, f"{place}/{at}", depth + 1) for at, item in items if not _is_finite(item)]
         elif isinstance(one, float) and not math.isfinite(one):
             yield Fault("invalid_scene", "error", place, "This number is not finite.", None)
+
+
+def _is_finite(value: Any) -> bool:
+    """Say whether a value is a sound number, as most are: nobody asks for its place."""
+    return isinstance(value, float) and math.isfinite(value)
 
 
 def is_key(key: str) -> bool:

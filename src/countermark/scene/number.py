@@ -11,7 +11,7 @@ _EXACT: Final = 2**53
 
 def is_number(value: Any) -> TypeGuard[float]:
     """Say whether a value is a number that a double holds: finite, and no boolean."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and -_LARGEST <= value <= _LARGEST
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and -_LARGEST <= value <= _LARGEST
 
 
 def is_measure(value: Any) -> TypeGuard[float]:
