@@ -3,10 +3,10 @@ import type { ExcalidrawImperativeAPI } from "@excalidraw/excalidraw/types";
 import * as draft from "./draft.ts";
 import * as wire from "./wire.ts";
 import { difference, type Difference } from "./baseline.ts";
+import { Clashes, type Clash } from "./clash.ts";
 import { Editor } from "./editor.ts";
 import { begin, step, type Choice, type Effect, type Event, type Keeping } from "./keeping.ts";
 import { document, sameMark, Unreadable, type Document, type Mark } from "./scene.ts";
-import { rivals, type Rivals } from "./rivals.ts";
 import { grounded, NOTHING, prepare, type Sent } from "./sending.ts";
 import type { News } from "./stream.ts";
 import { Refusal, UNREACHABLE } from "./wire.ts";
@@ -18,7 +18,7 @@ export type View = {
   readonly connected: boolean;
   /** What somebody else's write changed, since the person last looked. */
   readonly news: { readonly by: string | null; readonly difference: Difference } | null;
-  readonly conflict: Rivals | null;
+  readonly conflict: Clash | null;
   readonly drafts: readonly draft.Draft[];
   readonly unreadable: string | null;
 };
@@ -45,6 +45,9 @@ export class Desk {
   private looked: wire.Opened | null = null;
   private file: Document;
   private sent: Sent | null = null;
+  private readonly clashes: Clashes;
+  /** The proposal that was taken, until it is shown. */
+  private settled: ReturnType<Clashes["settled"]> = null;
   private hand = false;
   private closed = false;
   private view: View;
@@ -54,6 +57,7 @@ export class Desk {
     this.folder = folder;
     this.readOnly = readOnly;
     this.file = document(opened.scene);
+    this.clashes = new Clashes(opened.name, (conflict) => this.show({ conflict }));
     this.view = {
       keeping: begin(opened.mark),
       ready: false,
@@ -116,14 +120,21 @@ export class Desk {
     if (this.closed) return;
     const [keeping, effects] = step(this.view.keeping, event);
     if (keeping !== this.view.keeping) {
-      const over = keeping.halt.kind !== "conflict" && this.view.conflict !== null;
-      this.show({ keeping, ...(over ? { conflict: null } : {}) });
+      this.show({ keeping });
+      if (keeping.halt.kind !== "conflict") this.clashes.clear();
     }
     for (const effect of effects) this.carryOut(effect);
     if (event.on === "edited" && this.view.conflict) this.arm("compare", COMPARE_AFTER, () => this.compare());
   };
 
-  readonly choose = (choice: Choice): void => this.tell({ on: "chose", choice });
+  readonly choose = (choice: Choice): void => {
+    if (choice === "merge") {
+      const { halt } = this.view.keeping;
+      this.settled = this.clashes.settled(this.composed(), halt.kind === "conflict" ? halt.shown : null);
+      if (!this.settled) return this.compare();
+    }
+    this.tell({ on: "chose", choice });
+  };
 
   readonly heard = (news: News): void => {
     switch (news.what) {
@@ -181,6 +192,9 @@ export class Desk {
         return;
       case "take":
         this.take();
+        return;
+      case "weave":
+        this.weave();
         return;
       case "set-aside":
         void this.setAside(effect.base);
@@ -267,10 +281,21 @@ export class Desk {
 
   /** Put the person's version beside the file's; again when they went on drawing. */
   private compare(): void {
-    const looked = this.looked;
-    if (!looked || this.view.keeping.halt.kind !== "conflict") return;
-    const mine = (this.editor as Editor).compose().document;
-    this.show({ conflict: rivals(this.file, mine, document(looked.scene), looked.mark) });
+    if (!this.looked || this.view.keeping.halt.kind !== "conflict") return;
+    this.clashes.compare(this.file, this.view.keeping.base.revision, this.composed(), this.looked);
+  }
+
+  readonly decide = (id: string, choice: string): void => this.clashes.decide(id, choice);
+
+  /** Go on with what both versions come to, as unsaved work on the file's state. */
+  private weave(): void {
+    const taken = this.settled;
+    if (!taken || !this.editor) return;
+    this.settled = null;
+    this.file = taken.theirs;
+    this.editor.load(document(taken.proposal.scene), this.file);
+    this.tell({ on: "edited", edit: this.editor.edit() });
+    this.keepNow();
   }
 
   /** Look at what somebody else changed. */
@@ -286,8 +311,12 @@ export class Desk {
 
   // --- drafts -----------------------------------------------------------------------------------------------------
 
+  private composed(): Document {
+    return (this.editor as Editor).compose().document;
+  }
+
   private drafted(id: string, aside: boolean): draft.Draft {
-    const composed = (this.editor as Editor).compose().document;
+    const composed = this.composed();
     return {
       id,
       folder: this.folder,
@@ -338,7 +367,8 @@ export class Desk {
       this.file = document(opened.scene);
       const made = { ...kept.document, files: { ...this.file.files, ...kept.document.files } };
       editor.load(made, count(difference(this.file, made)) > 0 ? this.file : undefined);
-      this.show({ keeping: { ...begin(arrived ?? kept.base, editor.edit()), gesture: this.hand }, conflict: null });
+      this.show({ keeping: { ...begin(arrived ?? kept.base, editor.edit()), gesture: this.hand } });
+      this.clashes.clear();
       await draft.keep(this.drafted(this.page.id, false));
       await this.discard(kept);
       this.tell({ on: "seen", mark: opened.mark });

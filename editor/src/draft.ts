@@ -49,15 +49,6 @@ export function claim(): { id: string; release: () => void } {
   return { id, release };
 }
 
-/** The person's own shapes, of this browser. */
-export async function shelf(): Promise<readonly unknown[]> {
-  const kept = await run<{ items: readonly unknown[] } | undefined>("library", "readonly", (store) => store.get("own"));
-  return kept?.items ?? [];
-}
-
-export const keepShelf = async (items: readonly unknown[]): Promise<void> =>
-  void (await run("library", "readwrite", (store) => store.put({ id: "own", items })));
-
 type Files = { readonly [id: string]: Raw };
 
 /** The files that an element refers to, a tombstone's too: what a document needs to stand anywhere. */

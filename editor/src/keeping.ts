@@ -53,7 +53,7 @@ export type Event =
   | { readonly on: "chose"; readonly choice: Choice };
 
 /** What a person can answer. There is no choice that overwrites without being named so. */
-export type Choice = "reload" | "overwrite" | "shrink" | "again" | "recreate";
+export type Choice = "reload" | "overwrite" | "merge" | "shrink" | "again" | "recreate";
 
 export type Effect =
   | { readonly do: "arm"; readonly what: "due" | "retry" | "look"; readonly after: number }
@@ -63,6 +63,8 @@ export type Effect =
   | { readonly do: "resend" }
   | { readonly do: "look" }
   | { readonly do: "take" }
+  /** Show what both versions come to, as unsaved work on the state that was shown. */
+  | { readonly do: "weave" }
   /** The person's version, with what it was made from: the state that comes with this effect has another base. */
   | { readonly do: "set-aside"; readonly base: Mark }
   | { readonly do: "keep" }
@@ -216,6 +218,10 @@ function chose(state: Keeping, choice: Choice): Step {
     case "overwrite": {
       if (state.halt.kind !== "conflict" || !state.halt.shown || state.looking) return stays(state);
       return [{ ...state, saving: true, yielding: false, seen: null }, [{ do: "send", over: state.halt.shown }]];
+    }
+    case "merge": {
+      if (state.halt.kind !== "conflict" || !state.halt.shown || state.looking || state.gesture) return stays(state);
+      return [{ ...state, base: state.halt.shown, seen: null, agreed: 0, yielding: false, halt: NONE }, [{ do: "weave" }]];
     }
     case "shrink": {
       if (at !== "shrinks") return stays(state);

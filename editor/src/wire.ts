@@ -1,95 +1,9 @@
-// The server's HTTP interface: one function a call, answers parsed once, every failure of one shape.
+// The server's HTTP interface: one function a call, answers parsed once.
+import { call, Refusal, type Kind } from "./call.ts";
 import type { Pending } from "./draft.ts";
 import { isRaw, type Mark, type Raw } from "./scene.ts";
 
-export const API = "/dsh-excalidraw/api";
-
-export type Kind =
-  | "offline" // no answer, or one that is not the server's: the outcome is unknown
-  | "busy"
-  | "conflict"
-  | "expired"
-  | "denied"
-  | "missing"
-  | "corrupt"
-  | "refused";
-
-export type Failure = {
-  readonly kind: Kind;
-  readonly code: string;
-  readonly message: string;
-  readonly next: string | null;
-  readonly details: Raw;
-};
-
-export class Refusal extends Error {
-  readonly failure: Failure;
-  constructor(failure: Failure) {
-    super(failure.message);
-    this.failure = failure;
-  }
-}
-
-const KINDS: { readonly [code: string]: Kind } = {
-  scene_busy: "busy",
-  revision_conflict: "conflict",
-  permission_denied: "denied",
-  already_exists: "conflict",
-  not_found: "missing",
-  corrupt_scene: "corrupt",
-};
-
-export const UNREACHABLE: Failure = {
-  kind: "offline",
-  code: "offline",
-  message: "The server does not answer.",
-  next: "Start `countermark serve` again; this page goes on by itself.",
-  details: {},
-};
-
-function failure(status: number, body: unknown): Failure {
-  const error = isRaw(body) && isRaw(body.error) ? body.error : null;
-  if (!error || typeof error.code !== "string") {
-    return status >= 500
-      ? { ...UNREACHABLE, message: `The server answered ${status} and nothing more.` }
-      : { ...UNREACHABLE, kind: "refused", code: `http_${status}`, message: `The server answered ${status}.`, next: null };
-  }
-  const details = isRaw(error.details) ? error.details : {};
-  const session = error.code === "permission_denied" && details.reason === "session";
-  return {
-    kind: session ? "expired" : (KINDS[error.code] ?? "refused"),
-    code: error.code,
-    message: typeof error.message === "string" ? error.message : error.code,
-    next: typeof details.next === "string" ? details.next : null,
-    details,
-  };
-}
-
-type Call = { method?: string; body?: string; headers?: { [name: string]: string }; keepalive?: boolean };
-
-async function call(path: string, made: Call = {}): Promise<{ status: number; body: unknown }> {
-  let response: Response;
-  try {
-    response = await fetch(`${API}${path}`, {
-      method: made.method ?? "GET",
-      credentials: "same-origin",
-      cache: "no-store",
-      redirect: "error",
-      headers: { Accept: "application/json", ...(made.body ? { "Content-Type": "application/json" } : {}), ...made.headers },
-      ...(made.body === undefined ? {} : { body: made.body }),
-      ...(made.keepalive ? { keepalive: true } : {}),
-    });
-    if (response.status === 304) return { status: 304, body: null };
-    const body: unknown = await response.json().catch((): null => null);
-    if (response.ok && isRaw(body)) return { status: response.status, body };
-    // Cut off on its way: whether it was done is unknown.
-    if (response.ok) throw new Refusal(UNREACHABLE);
-    throw new Refusal(failure(response.status, body));
-  } catch (error) {
-    if (error instanceof Refusal) throw error;
-    throw new Refusal(UNREACHABLE);
-  }
-}
+export { API, Refusal, UNREACHABLE, type Failure, type Kind } from "./call.ts";
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 const count = (value: unknown): number => (typeof value === "number" ? value : 0);
@@ -215,6 +129,63 @@ export async function rename(name: string, { to, expected, id }: Asked): Promise
 
 export async function trash(name: string, { expected, id }: Asked): Promise<void> {
   await post(`${path(name)}/trash`, { expected_revision: expected, request_id: id });
+}
+
+/** Something that both changed: what each did to it, and what a person can choose. */
+export type Dispute = {
+  readonly id: string;
+  readonly name: string;
+  readonly mine: readonly string[];
+  readonly theirs: readonly string[];
+  readonly choices: readonly string[];
+  readonly chosen: string | null;
+};
+
+/** What both versions come to; saved over `mark` once it is settled, and only when a person takes it. */
+export type Proposal = {
+  readonly mark: Mark;
+  readonly settled: boolean;
+  readonly disputes: readonly Dispute[];
+  readonly notes: readonly string[];
+  readonly scene: unknown;
+};
+
+const sentences = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one) => typeof one === "string") : []);
+
+/** Ask what an unsaved scene and the stored one come to; `base` is sent where its revision is not kept any more. */
+export async function merge(name: string, scene: Raw, base: { readonly revision: number; readonly document: Raw }, choices: { readonly [id: string]: string }): Promise<Proposal> {
+  const ask = (more: Raw): Promise<Raw> => post(`${path(name)}/merge`, { scene, base_revision: base.revision, choices, ...more });
+  const body = await ask({}).catch((error: unknown) => {
+    if (error instanceof Refusal && error.failure.details.reason === "base") return ask({ base: base.document });
+    throw error;
+  });
+  return {
+    mark: mark(body),
+    settled: body.settled === true,
+    disputes: rows(body.conflicts).map((row) => ({
+      id: text(row.id),
+      name: text(row.name),
+      mine: sentences(row.mine),
+      theirs: sentences(row.theirs),
+      choices: sentences(row.choices),
+      chosen: optional(row.chosen),
+    })),
+    notes: sentences(body.notes),
+    scene: body.scene,
+  };
+}
+
+/** The person's own shapes, as the folder keeps them; the revision is the file's digest, or `absent`. */
+export type Library = { readonly revision: string; readonly items: readonly Raw[] };
+
+export async function library(): Promise<Library> {
+  const body = await parsed(call("/library"));
+  return { revision: text(body.revision), items: rows(isRaw(body.library) ? body.library.libraryItems : null) };
+}
+
+export async function putLibrary(items: readonly Raw[], expected: string): Promise<string> {
+  const body = JSON.stringify({ libraryItems: items, expected_revision: expected });
+  return text((await parsed(call("/library", { method: "PUT", body }))).revision);
 }
 
 /** A scene in the trash; `nameFree` says that nothing has its name now. */

@@ -65,6 +65,14 @@ test("the fence's answer is a conflict too, and only the word overwrite forces",
   assert.deepEqual(forced.effects, [{ do: "send", over: mark(5) }]);
 });
 
+test("a merge stands on the state that was shown, and its save goes over that alone", () => {
+  const { state } = play([{ on: "edited", edit: dirty }, { on: "seen", mark: mark(2) }, { on: "looked", mark: mark(2) }]);
+  assert.deepEqual(play([{ on: "gesture", down: true }, { on: "chose", choice: "merge" }], state).last, []);
+  const merged = play([{ on: "chose", choice: "merge" }], state);
+  assert.deepEqual(merged.last, [{ do: "weave" }]);
+  assert.deepEqual(play([{ on: "edited", edit: dirty }, { on: "due" }], merged.state).last, [{ do: "send", over: mark(2) }]);
+});
+
 test("overwriting goes over the state that was shown: news under a hand is shown first", () => {
   const { state } = play([{ on: "edited", edit: dirty }, { on: "seen", mark: mark(2) }, { on: "looked", mark: mark(2) }]);
   const held = play([{ on: "gesture", down: true }, { on: "seen", mark: mark(3) }], state);
@@ -221,7 +229,7 @@ test("in any order of events: one save at a time, no take over unsaved work or u
         { on: "look" },
         { on: "seen", mark: mark(revision) },
         { on: "removed", to: null },
-        { on: "chose", choice: (["reload", "overwrite", "shrink", "again", "recreate"] as const)[below(5)] ?? "again" },
+        { on: "chose", choice: (["reload", "overwrite", "merge", "shrink", "again", "recreate"] as const)[below(6)] ?? "again" },
         ...saves,
         ...looks,
       ];

@@ -2,9 +2,9 @@
 import { Excalidraw, MainMenu } from "@excalidraw/excalidraw";
 import "@excalidraw/excalidraw/index.css";
 import type { ExcalidrawImperativeAPI, ExcalidrawProps } from "@excalidraw/excalidraw/types";
-import { memo, useRef } from "react";
+import { memo, useEffect, useRef, useState } from "react";
 import type { Desk } from "../desk.ts";
-import { keepShelf, shelf } from "../draft.ts";
+import { Shelf } from "../shelf.ts";
 
 // Scenes exported from the page name the program, not the address that it happened to have.
 window.EXCALIDRAW_EXPORT_SOURCE = "countermark";
@@ -17,16 +17,20 @@ const renderEmbeddable: NonNullable<ExcalidrawProps["renderEmbeddable"]> = (elem
   </div>
 );
 
-const initialData: NonNullable<ExcalidrawProps["initialData"]> = async () => ({
-  libraryItems: (await shelf().catch(() => [])) as never[],
-});
-
-const keepLibrary: NonNullable<ExcalidrawProps["onLibraryChange"]> = (items) => keepShelf(items).catch(() => undefined);
-
 export const focusCanvas = (): void => document.querySelector<HTMLElement>(".canvas .excalidraw-container")?.focus();
 
-export const Canvas = memo(function Canvas({ desk, theme }: { desk: Desk; theme: "light" | "dark" }) {
+export const Canvas = memo(function Canvas({ desk, theme, say }: { desk: Desk; theme: "light" | "dark"; say: (words: string | null) => void }) {
   const api = useRef<ExcalidrawImperativeAPI | null>(null);
+  const [shelf] = useState(() => new Shelf((items) => void api.current?.updateLibrary({ libraryItems: items as never }), say));
+  useEffect(() => {
+    const front = (): void => void (document.visibilityState === "visible" && shelf.look());
+    document.addEventListener("visibilitychange", front);
+    addEventListener("focus", front);
+    return () => {
+      document.removeEventListener("visibilitychange", front);
+      removeEventListener("focus", front);
+    };
+  }, [shelf]);
   return (
     <main className="canvas">
       <Excalidraw
@@ -38,8 +42,8 @@ export const Canvas = memo(function Canvas({ desk, theme }: { desk: Desk; theme:
           if (api.current && !state.isLoading) desk.ready(api.current);
           desk.changed();
         }}
-        initialData={initialData}
-        onLibraryChange={keepLibrary}
+        initialData={async () => ({ libraryItems: (await shelf.begin()) as never[] })}
+        onLibraryChange={(items) => shelf.changed(items)}
         theme={theme}
         name={desk.name}
         langCode="en"

@@ -2,8 +2,10 @@
 // everything that either side did.
 import { useEffect, useMemo, useState } from "react";
 import type { Line } from "../describe.ts";
+import { draw } from "../draw.ts";
 import type { Rivals } from "../rivals.ts";
 import { sheets, told, type Sheet, type Sheets } from "../sheets.ts";
+import type { Proposal } from "../wire.ts";
 import { owner } from "../words.ts";
 
 const SIGNS = { added: "+", changed: "~", removed: "−" } as const;
@@ -73,8 +75,42 @@ function Lines({ of, both }: { of: readonly Line[]; both: ReadonlySet<string> })
   );
 }
 
-/** Both versions side by side. */
-export function Comparison({ rivals, dark }: { rivals: Rivals; dark: boolean }) {
+/** What the two come to, before anybody takes it. */
+function Merged({ of, dark }: { of: Proposal; dark: boolean }) {
+  const [url, setUrl] = useState<string | null>(null);
+  useEffect(() => {
+    let over = false;
+    let made: string | null = null;
+    draw(of.scene, dark, 1200).then(
+      (plate) => {
+        if (over || !plate) return;
+        made = URL.createObjectURL(plate.blob);
+        setUrl(made);
+      },
+      () => undefined,
+    );
+    return () => {
+      over = true;
+      if (made) URL.revokeObjectURL(made);
+    };
+  }, [of, dark]);
+  return (
+    <figure>
+      <figcaption>
+        <strong>Merged</strong> <span className="quiet">what both come to</span>
+      </figcaption>
+      <div className="plane">{url ? <img src={url} alt="The merged version" /> : null}</div>
+      <ul className="did">
+        {of.notes.map((note) => (
+          <li key={note}>{note}</li>
+        ))}
+      </ul>
+    </figure>
+  );
+}
+
+/** Both versions side by side, and what they come to where that is settled. */
+export function Comparison({ rivals, merged, dark }: { rivals: Rivals; merged: Proposal | null; dark: boolean }) {
   const drawn = useSheets(rivals, dark, 1200);
   const said = useMemo(() => told(rivals), [rivals]);
   const theirs = owner(rivals.mark.by);
@@ -94,6 +130,7 @@ export function Comparison({ rivals, dark }: { rivals: Rivals; dark: boolean }) 
         {drawn ? <Plane of={drawn} sheet={drawn.theirs} label={`${theirs} version`} width={420} /> : <div className="plane" />}
         <Lines of={said.theirs} both={said.both} />
       </figure>
+      {merged ? <Merged of={merged} dark={dark} /> : null}
     </div>
   );
 }

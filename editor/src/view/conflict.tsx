@@ -3,29 +3,68 @@ import { useState } from "react";
 import type { Desk, View } from "../desk.ts";
 import { useTheme } from "../theme.ts";
 import { actor, did } from "../words.ts";
+import type { Dispute, Proposal } from "../wire.ts";
 import { Comparison, Glance } from "./compare.tsx";
 import { Dialog, Notice } from "./frame.tsx";
+
+const CHOICES: { readonly [choice: string]: string } = { mine: "Yours", theirs: "Theirs", both: "Both" };
+
+/** What both changed: one answer for each, before the two can be put together. */
+function Disputes({ of, decide }: { of: readonly Dispute[]; decide: (id: string, choice: string) => void }) {
+  return (
+    <ul className="disputes">
+      {of.map((one) => (
+        <li key={one.id}>
+          <fieldset>
+            <legend>Both changed {one.name}</legend>
+            <p className="quiet">
+              Yours {one.mine.join(", ")}; theirs {one.theirs.join(", ")}.
+            </p>
+            {one.choices.map((choice) => (
+              <label key={choice}>
+                <input type="radio" name={`dispute-${one.id}`} checked={one.chosen === choice} onChange={() => decide(one.id, choice)} />
+                {CHOICES[choice] ?? choice}
+              </label>
+            ))}
+          </fieldset>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const merges = (proposal: Proposal | null): string => {
+  if (!proposal) return "";
+  return proposal.disputes.length === 0 ? "You touched different things: merging keeps both. " : "Some things both of you changed: compare, and choose for each. ";
+};
 
 export function Conflict({ desk, view }: { desk: Desk; view: View }) {
   const dark = useTheme() === "dark";
   const [seeing, setSeeing] = useState(false);
   const { keeping, conflict } = view;
+  const proposal = conflict?.proposal ?? null;
   const shown = keeping.halt.kind === "conflict" ? keeping.halt.shown : null;
   const by = actor(conflict?.mark.by ?? keeping.seen?.by ?? null);
+  const unsure = keeping.saving || keeping.looking || !shown;
+  const merge = (
+    <button type="button" className="main" onClick={() => desk.choose("merge")} disabled={unsure || !proposal?.settled}>
+      Merge both
+    </button>
+  );
   const answers = (
     <>
       <button type="button" onClick={() => desk.choose("reload")} disabled={keeping.saving}>
         Reload from disk
       </button>
-      <button type="button" className="danger" onClick={() => desk.choose("overwrite")} disabled={keeping.saving || keeping.looking || !shown}>
+      <button type="button" className="danger" onClick={() => desk.choose("overwrite")} disabled={unsure}>
         Overwrite anyway
       </button>
     </>
   );
   const means = (
     <>
-      Reload takes {by === "The agent" ? "the agent’s" : "the file’s"} version and sets yours aside, to get back. Overwrite makes yours the next revision; theirs stays in
-      the history.
+      {merges(proposal)}Reload takes {by === "The agent" ? "the agent’s" : "the file’s"} version and sets yours aside, to get back. Overwrite makes yours the next revision;
+      theirs stays in the history.
     </>
   );
   return (
@@ -36,8 +75,9 @@ export function Conflict({ desk, view }: { desk: Desk; view: View }) {
         picture={conflict ? <Glance rivals={conflict} dark={dark} open={() => setSeeing(true)} /> : null}
         actions={
           <>
+            {proposal?.settled ? merge : null}
             {conflict ? (
-              <button type="button" className="main" onClick={() => setSeeing(true)}>
+              <button type="button" onClick={() => setSeeing(true)}>
                 Compare
               </button>
             ) : null}
@@ -57,13 +97,15 @@ export function Conflict({ desk, view }: { desk: Desk; view: View }) {
       </Notice>
       {seeing && conflict ? (
         <Dialog title={`Two versions of ${desk.name}`} onClose={() => setSeeing(false)} className="wide">
-          <Comparison rivals={conflict} dark={dark} />
-          <p className="quiet">{means}</p>
+          <Comparison rivals={conflict} merged={proposal?.settled ? proposal : null} dark={dark} />
+          {proposal && proposal.disputes.length > 0 ? <Disputes of={proposal.disputes} decide={desk.decide} /> : null}
+          <p className="quiet means">{means}</p>
           <p className="actions">
             <button type="button" onClick={() => setSeeing(false)} autoFocus>
               Decide later
             </button>
             {answers}
+            {proposal ? merge : null}
           </p>
         </Dialog>
       ) : null}

@@ -66,6 +66,7 @@ class FakeServer:
     trash: dict[str, tuple[str, list[Version]]] = field(default_factory=dict)
     hearers: list[queue.Queue[tuple[str, dict[str, Any]]]] = field(default_factory=list)
     reports: list[dict[str, Any]] = field(default_factory=list)
+    library: list[dict[str, Any]] = field(default_factory=list)
     puts: list[dict[str, Any]] = field(default_factory=list)
     # Faults: (status, code) for every PUT; lose the answers of PUTs that were carried out; no session.
     refuse: tuple[int, str] | None = None
@@ -103,6 +104,11 @@ class FakeServer:
             (self.folder / f"{name}.excalidraw").unlink()
         change = {"name": name, "change": "removed", "revision": None, "sha256": None}
         self.tell("scene", {**change, **({"to": to} if to else {})})
+
+    @property
+    def shelf(self) -> str:
+        """The library's revision."""
+        return hashlib.sha256(json.dumps(self.library).encode()).hexdigest() if self.library else "absent"
 
     def start(self) -> None:
         fake = self
@@ -208,6 +214,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self.answer({"scenes": [self.summary(name) for name in sorted(state.scenes)]})
         elif path == "/search":
             self.answer({"hits": self.hits(parse_qs(urlsplit(self.path).query)["q"][0].lower()), "complete": True})
+        elif path == "/library":
+            self.answer({"revision": state.shelf, "library": {"libraryItems": state.library}})
         elif path == "/trash":
             self.answer({"trashed": self.lying()})
         elif len(parts) < 2 or parts[1] not in state.scenes:
@@ -248,6 +256,21 @@ class _Handler(BaseHTTPRequestHandler):
                     parts = {"before": text[:at], "match": text[at:end], "after": text[end:]}
                     found.append({"scene": name, "where": "text", "element": element["id"], **parts})
         return found
+
+    def proposal(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Put together what touched different elements; of what both touched the stored one stays."""
+        versions = self.state.scenes[name]
+        old, mine, now = (
+            {one["id"]: one for one in made["elements"]}
+            for made in (versions[body["base_revision"] - 1].scene, body["scene"], versions[-1].scene)
+        )
+        both = [key for key in mine if mine[key] != old.get(key) != now.get(key) != mine[key]]
+        whole = {**now, **{key: one for key, one in mine.items() if one != old.get(key) and key not in both}}
+        sides = {"mine": ["was changed"], "theirs": ["was changed"], "choices": ["mine", "theirs"], "chosen": None}
+        conflicts = [{"id": key, "name": key, **sides} for key in both]
+        scene = {**versions[-1].scene, "elements": list(whole.values())}
+        facts = {"revision": versions[-1].revision, "sha256": versions[-1].sha256, "clean": not both}
+        return {**facts, "settled": not both, "conflicts": conflicts, "notes": [], "scene": scene}
 
     def lying(self) -> list[dict[str, Any]]:
         state = self.state
@@ -330,6 +353,8 @@ class _Handler(BaseHTTPRequestHandler):
             del state.trash[parts[1]]
             state.scenes[name] = versions
             self.answer(self.evidence(state.write(name, versions[-1].scene, "ui"), name), 201)
+        elif parts[2] == "merge":
+            self.answer(self.proposal(parts[1], body))
         elif parts[2] == "restore":
             old = state.scenes[parts[1]][body["revision"] - 1]
             self.answer(self.evidence(state.write(parts[1], old.scene, "restore"), parts[1]))
@@ -347,6 +372,13 @@ class _Handler(BaseHTTPRequestHandler):
         state = self.state
         body = self.body()
         name = unquote(self.path.removeprefix(f"{API}/scenes/"))
+        if self.path == f"{API}/library":
+            if body["expected_revision"] != state.shelf:
+                self.fail(409, "revision_conflict", currentRevision=state.shelf)
+                return
+            state.library = body["libraryItems"]
+            self.answer({"revision": state.shelf})
+            return
         with state.lock:
             state.puts.append(body)
             if state.expired:

@@ -325,9 +325,10 @@ def test_the_server_goes_and_comes_back_and_nothing_is_lost(
     person.draws(300, 300)
     person.state("offline")
     person.draws(600, 300)
-    fake.start()
+    # Asked to try now it tries, and goes on trying by itself.
     page.get_by_role("button", name="Try now").click()
-    page.get_by_text("revision 3 ·").wait_for()
+    fake.start()
+    page.get_by_text("revision 3 ·").wait_for(timeout=20_000)
     person.state("clean")
     assert kinds(on_disk(fake, "plan")) == ["rectangle", "rectangle"]
 
@@ -473,3 +474,30 @@ def test_a_picture_is_exported_without_another_host(fake: FakeServer, person: Pe
     assert "@font-face" in svg
     assert "url(data:font/woff2;base64," in svg
     assert "https://" not in svg.replace("https://excalidraw.com", "")
+
+
+def test_the_library_is_kept_in_the_folder_and_two_windows_add_to_one(
+    fake: FakeServer, person: Person, page: Page, watch: Watch
+) -> None:
+    watch.refusals = True
+
+    def item(identifier: str) -> dict[str, Any]:
+        return {"id": identifier, "status": "unpublished", "created": 1, "elements": [element(identifier, 0, 0)]}
+
+    fake.library = [item("old")]
+    fake.write("plan", scene(element("a", 0, 0)))
+    person.opens("plan")
+    page.get_by_title("Library").click()
+    shown = page.locator(".library-unit")
+    shown.first.wait_for()
+    # Opened and looked at: nothing was saved, and another window adds one meanwhile.
+    assert fake.library == [item("old")]
+    fake.library = [item("theirs"), item("old")]
+    person.drags(640 - 40, 424 - 30, 640 - 38, 424 - 28)
+    page.get_by_title("Library").click()
+    # It pulses, which a driver takes for moving.
+    page.locator(".library-unit__adder").click(force=True)
+    person.until(lambda: len(fake.library) == 3)
+    made = [one["id"] for one in fake.library]
+    assert made[1:] == ["theirs", "old"]
+    assert fake.library[2] == item("old")

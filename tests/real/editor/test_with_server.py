@@ -124,6 +124,56 @@ def test_an_agent_that_writes_under_a_drag_meets_a_question(
     assert (place["a"] == 0) is ("by-agent" in served.live("plan"))
 
 
+@pytest.mark.promise("scene.page.merge")
+def test_what_touched_different_elements_is_merged_when_the_person_says_so(
+    served: Served, person: Person, guard: Watch
+) -> None:
+    del guard
+    served.put("plan", scene(element("a", 0, 0), element("b", 300, 0)))
+    person.opens("plan")
+    page = person.page
+    person.drags(640 - 150, 424 - 30, 500, 600, hold=True)
+    served.agent("plan", BOX, {"op": "update", "id": "b", "patch": {"y": 77}})
+    page.get_by_text("changes wait until you finish.").wait_for()
+    page.mouse.up()
+    person.state("conflict")
+    merge = page.get_by_role("button", name="Merge both")
+    merge.wait_for()
+    # Proposed, and nothing done.
+    assert served.scene("plan")["elements"][0]["y"] == 0
+    merge.click()
+    person.state("clean")
+    place = {one["id"]: one["y"] for one in served.scene("plan")["elements"]}
+    assert sorted(place) == ["a", "b", "by-agent"]
+    assert place["a"] > 50
+    assert place["b"] == 77
+    page.get_by_text("revision 3 ·").wait_for()
+
+
+def test_what_both_changed_is_merged_only_after_a_choice(served: Served, person: Person, guard: Watch) -> None:
+    del guard
+    served.put("plan", scene(element("a", 0, 0), element("b", 300, 0)))
+    person.opens("plan")
+    page = person.page
+    person.drags(640 - 150, 424 - 30, 500, 600, hold=True)
+    served.agent("plan", BOX, {"op": "update", "id": "a", "patch": {"y": -50}})
+    page.get_by_text("changes wait until you finish.").wait_for()
+    page.mouse.up()
+    person.state("conflict")
+    page.get_by_text("Some things both of you changed").wait_for()
+    assert page.get_by_role("button", name="Merge both").count() == 0
+    page.get_by_role("button", name="Compare", exact=True).click()
+    merge = page.get_by_role("dialog").get_by_role("button", name="Merge both")
+    assert merge.is_disabled()
+    page.get_by_role("group", name="Both changed").get_by_label("Yours").check()
+    page.get_by_role("img", name="The merged version").wait_for()
+    merge.click()
+    person.state("clean")
+    place = {one["id"]: one["y"] for one in served.scene("plan")["elements"]}
+    assert place["a"] > 50
+    assert place["by-agent"] == 300
+
+
 def picture(identifier: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return an image and its file: one pixel."""
     data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
