@@ -334,25 +334,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif state.expired:
             self.fail(403, "permission_denied", reason="session")
         elif parts == ["scenes"]:
-            name = body["name"]
-            # As the real one: a tool's input is strict, and an element as the editor writes it is none.
-            if any("versionNonce" in element for element in body["elements"]):
-                self.fail(422, "invalid_scene")
-                return
-            if name in state.scenes:
-                self.fail(409, "already_exists")
-                return
-            scene = {"type": "excalidraw", "version": 2, "elements": body["elements"], "appState": {}, "files": {}}
-            self.answer(self.evidence(state.write(name, scene, "ui"), name), 201)
+            self.create(body["name"], body["elements"])
         elif parts[0] == "trash":
-            name, versions = state.trash[parts[1]]
-            name = body.get("to", name)
-            if name in state.scenes:
-                self.fail(409, "already_exists")
-                return
-            del state.trash[parts[1]]
-            state.scenes[name] = versions
-            self.answer(self.evidence(state.write(name, versions[-1].scene, "ui"), name), 201)
+            self.untrash(parts[1], body)
         elif parts[2] == "merge":
             self.answer(self.proposal(parts[1], body))
         elif parts[2] == "restore":
@@ -368,17 +352,44 @@ class _Handler(BaseHTTPRequestHandler):
             state.write(body["to"], scene, "ui")
             self.answer({"name": body["to"]})
 
-    def do_PUT(self) -> None:
-        state = self.state
-        body = self.body()
-        name = unquote(self.path.removeprefix(f"{API}/scenes/"))
-        if self.path == f"{API}/library":
-            if body["expected_revision"] != state.shelf:
-                self.fail(409, "revision_conflict", currentRevision=state.shelf)
-                return
-            state.library = body["libraryItems"]
-            self.answer({"revision": state.shelf})
+    def create(self, name: str, elements: list[dict[str, Any]]) -> None:
+        # As the real one: a tool's input is strict, and an element as the editor writes it is none.
+        if any("versionNonce" in element for element in elements):
+            self.fail(422, "invalid_scene")
             return
+        if name in self.state.scenes:
+            self.fail(409, "already_exists")
+            return
+        scene = {"type": "excalidraw", "version": 2, "elements": elements, "appState": {}, "files": {}}
+        self.answer(self.evidence(self.state.write(name, scene, "ui"), name), 201)
+
+    def untrash(self, entry: str, body: dict[str, Any]) -> None:
+        state = self.state
+        name, versions = state.trash[entry]
+        name = body.get("to", name)
+        if name in state.scenes:
+            self.fail(409, "already_exists")
+            return
+        del state.trash[entry]
+        state.scenes[name] = versions
+        self.answer(self.evidence(state.write(name, versions[-1].scene, "ui"), name), 201)
+
+    def do_PUT(self) -> None:
+        body = self.body()
+        if self.path == f"{API}/library":
+            self.put_library(body)
+        else:
+            self.put_scene(unquote(self.path.removeprefix(f"{API}/scenes/")), body)
+
+    def put_library(self, body: dict[str, Any]) -> None:
+        if body["expected_revision"] != self.state.shelf:
+            self.fail(409, "revision_conflict", currentRevision=self.state.shelf)
+            return
+        self.state.library = body["libraryItems"]
+        self.answer({"revision": self.state.shelf})
+
+    def put_scene(self, name: str, body: dict[str, Any]) -> None:
+        state = self.state
         with state.lock:
             state.puts.append(body)
             if state.expired:
