@@ -25,7 +25,7 @@ from countermark.surfaces.cli.demo import place
 from countermark.surfaces.cli.demo.agent import heard, refusal
 from countermark.surfaces.cli.demo.cast import digest_of
 from countermark.surfaces.cli.demo.killer import Killer
-from countermark.surfaces.cli.demo.moment import KIT, TITLE, play
+from countermark.surfaces.cli.demo.moment import AGENT_COLOUR, KIT, SPRING, TITLE, play
 from countermark.surfaces.cli.demo.shell import Shell
 from countermark.surfaces.cli.demo.transcript import WIDEST, Transcript, fold
 from countermark.testkit.witness import effects
@@ -109,7 +109,7 @@ def test_it_gives_the_readmes_commands_in_the_readmes_order(played: Played) -> N
 def test_what_stands_beneath_a_command_is_what_that_command_prints(played: Played) -> None:
     # Those that only look, each as it was given last, are given once more; a story may have gone on meanwhile.
     looks = {part.command: part for part in played.parts() if re.search(r" (why|verify) ", part.command)}
-    assert [command.split()[1] for command in looks] == ["receipt", "task", "task"]
+    assert [command.split()[1] for command in looks] == ["receipt", "task", "task", "receipt"]
     for command, part in looks.items():
         said = program(*shlex.split(command)[1:], cwd=played.home)
         shown = " ".join(" ".join(part.lines).split())
@@ -123,7 +123,7 @@ def test_what_stands_beneath_a_command_is_what_that_command_prints(played: Playe
 @pytest.mark.promise("house.demo.witness")
 def test_the_witness_has_one_line_for_each_effect_and_the_ledger_agrees(played: Played) -> None:
     assert effects(played.folder / place.WITNESS / "reply-lost.jsonl") == [place.DOCUMENT]
-    assert effects(played.folder / place.WITNESS / "engine-killed.jsonl") == [KIT]
+    assert effects(played.folder / place.WITNESS / "engine-killed.jsonl") == [SPRING]
     events = program("ledger", "events", "--json", "--limit", "1000", cwd=played.home).data["events"]
     kinds = [event["kind"] for event in events]
     assert kinds.count("refused") == 2, "the agent was refused twice, and nothing else was"
@@ -140,6 +140,7 @@ def test_the_persons_edit_stands_beneath_the_agents(played: Played) -> None:
 def test_the_record_page_shows_before_and_after_and_asks_nobody_for_anything(played: Played) -> None:
     page = (played.home / KIT / "index.html").read_text("utf-8")
     assert "Set primary from" in page
+    assert AGENT_COLOUR not in page, "it is the page of the main job, not of a moment"
     assert page.count("data:image/png;base64,") >= 12
     assert not re.search(r"""(?:src|href)=["'](?:https?:)?//""", page)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Any, Final
@@ -276,12 +277,23 @@ def loss(call: Call, folder: str) -> Answer:
     """
     with call.open() as workspace:
         found = recheck(workspace, folder)
-    rows = [(one["file"], ", ".join(one["lost"])) for one in found.data["outputs"]]
+    lost: dict[str, list[str]] = {}
+    for one in found.data["outputs"]:
+        lost.setdefault(", ".join(one["lost"]) or "nothing", []).append(one["file"])
+    rows = [(_spoken_files(names), what) for what, names in lost.items()]
     worst = [
         (str(one["name"] or f"object {one['object']}"), one["format"], f"{one['off']} of {one['painted']} pixels off")
         for one in found.data["worst"]
     ]
     return Answer(found.data, [found.summary, *listing.titled("lost", rows), *listing.titled("differ most", worst)])
+
+
+def _spoken_files(names: Sequence[str]) -> str:
+    """Return one name, or how many files of each kind there are: a kit has dozens that lost the same."""
+    if len(names) == 1:
+        return names[0]
+    kinds = Counter(name.rpartition(".")[2] for name in names)
+    return ", ".join(f"{number} {kind}" for kind, number in kinds.items())
 
 
 _STATUSES: Final = ("new", "changed", "byte-equal")

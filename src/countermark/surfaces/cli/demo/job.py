@@ -39,4 +39,5 @@ def main_job(shell: Shell) -> None:
     shell.run("vector", "kit", why="artboards as SVG and PNG, each checked by another engine")
     shell.run("vector", "swatch", "set", SWATCH, OF_THE_BRAND, why="only what is bound changes")
     shell.run("vector", "kit", why="boards without a consumer stay byte-equal")
+    shell.run("vector", "loss", why="what each file lost, measured again and compared with the kit's report")
     shell.run("receipt", "verify", "kit/", why="offline; on another machine too")

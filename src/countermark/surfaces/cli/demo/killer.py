@@ -14,8 +14,6 @@ from countermark.kernel.process import identity_of
 from countermark.kernel.publish import STAGE
 from countermark.kernel.workspace import Workspace
 
-FILES_OF_A_KIT: Final = 12
-
 _ENGINE: Final = "countermark.vector.engine"
 # Who is started for a task stands in the ledger before it may run.
 _STARTED: Final = (
@@ -53,12 +51,13 @@ class Killer:
         with suppress(ProcessLookupError):
             os.kill(identity.pid, signal.SIGSTOP)
             drawn = self._drawn(task)
-            if drawn >= FILES_OF_A_KIT:
+            if not self._draws(task):
                 os.kill(identity.pid, signal.SIGCONT)
                 return
             os.kill(identity.pid, signal.SIGKILL)
             self.killed = True
-            self.said = f"the engine, process {identity.pid}, was killed with {drawn} of {FILES_OF_A_KIT} files drawn"
+            files = "one file" if drawn == 1 else f"{drawn} files"
+            self.said = f"the engine, process {identity.pid}, was killed when it had drawn {files}"
 
     def __enter__(self) -> Self:
         """Keep the workspace open for the length of a block."""
@@ -71,6 +70,11 @@ class Killer:
     def _find(self) -> tuple[str, Identity] | None:
         row = self._space.ledger.read(lambda tx: tx.one(_STARTED, (f"%{_ENGINE}%",)))
         return None if row is None else (str(row[0]), Identity(**json.loads(row[1])))
+
+    def _draws(self, task: str) -> bool:
+        """Return whether the engine has not been heard yet: what it has drawn is no result."""
+        row = self._space.ledger.read(lambda tx: tx.one("SELECT state FROM tasks WHERE id = ?", (task,)))
+        return row == ("running",)
 
     def _drawn(self, task: str) -> int:
         """Return how many files stand in the task's stage; one that is being written has another name."""

@@ -24,7 +24,9 @@ from countermark.surfaces.cli.demo.transcript import CLIENT
 from countermark.surfaces.cli.terminal import short
 
 KIT: Final = "kit"
-KEY: Final = "spring-kit"
+SPRING: Final = "spring-kit"
+"""The kit of the last two moments has a folder of its own, so that the record page of the main job stays in kit/."""
+KEY: Final = "spring-1"
 AGENT_KEY: Final = "agent-violet"
 AGENT_COLOUR: Final = "#7a3cff"
 TITLE: Final = "Countermark, by hand"
@@ -118,29 +120,29 @@ def reply_lost(on: Cast) -> Row:
 
 def engine_killed(on: Cast) -> Row:
     """Play (c): the engine dies while it draws; the same command with the same key is given once more."""
-    command = ("vector", "kit", "--key", KEY)
-    with on.watcher("engine-killed.jsonl", KIT) as witness:
-        on.introduce(witness, f"{KIT}/")
-        with Killer(on.home, KIT) as killer:
+    command = ("vector", "kit", "--folder", SPRING, "--key", KEY)
+    with on.watcher("engine-killed.jsonl", SPRING) as witness:
+        on.introduce(witness, f"{SPRING}/")
+        with Killer(on.home, SPRING) as killer:
             first = on.shell.run(*command, why="its engine is killed with SIGKILL while it draws", during=killer.look)
         on.shell.transcript.fact(killer.said)
         task = first.value("task").partition(",")[0]
         told = on.shell.run("task", "why", task, why="what became of it")
         again = on.shell.run(*command, why="the same key again")
-        counted = witness.count(KIT)
+        counted = witness.count(SPRING)
     repeated = again.out.startswith("Done before") and again.value("task") == first.value("task")
     looked = any("another attempt began" in line for line in told.out.splitlines())
     return Row(
         Moment.REPLY_LOST,
         f"{killer.said}; the task looked, and drew again; the same key once more: {again.out.partition('.')[0]}.",
-        on.lines_on_file(witness, f"{KIT}/"),
+        on.lines_on_file(witness, f"{SPRING}/"),
         killer.killed and looked and repeated and counted == 1,
     )
 
 
 def one_byte_changed(on: Cast) -> Row:
     """Play (d): one byte of a picture is changed; the receipt names it; the kit is said again and brings it back."""
-    shell, name = on.shell, f"{place.WORKSPACE}/{KIT}/{VICTIM}"
+    shell, name = on.shell, f"{place.WORKSPACE}/{SPRING}/{VICTIM}"
     with Root(on.folder) as root:
         data = bytearray(root.read(name, cap=_PICTURE_CAP))
         spot = len(data) // 2
@@ -148,16 +150,16 @@ def one_byte_changed(on: Cast) -> Row:
         data[spot] ^= _FLIP
         root.replace(name, bytes(data))
         shell.transcript.fact(
-            f"one byte of {KIT}/{VICTIM} is changed: byte {spot} was {was:#04x} and is {data[spot]:#04x}"
+            f"one byte of {SPRING}/{VICTIM} is changed: byte {spot} was {was:#04x} and is {data[spot]:#04x}"
         )
-        found = shell.run("receipt", "verify", f"{KIT}/", expect=1)
+        found = shell.run("receipt", "verify", f"{SPRING}/", expect=1)
         root.move_new(name, f"{place.ASIDE}/{VICTIM}")
     shell.transcript.fact(f"the changed file is moved away, to {place.ASIDE}/{VICTIM}")
-    shell.run("vector", "kit", "--key", KEY, why="the same key again brings its first result back")
-    whole = shell.run("receipt", "verify", f"{KIT}/")
+    shell.run("vector", "kit", "--folder", SPRING, "--key", KEY, why="the same key again brings its first result back")
+    whole = shell.run("receipt", "verify", f"{SPRING}/")
     return Row(
         Moment.ONE_BYTE_CHANGED,
-        f"byte {spot} of {len(data)} in {KIT}/{VICTIM}; brought back from the store by the same key, then: "
+        f"byte {spot} of {len(data)} in {SPRING}/{VICTIM}; brought back from the store by the same key, then: "
         f"{whole.value('result')}",
         " ".join(found.err.partition("\nWhere:")[0].split()),
         VICTIM in found.err,
