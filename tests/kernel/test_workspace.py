@@ -62,6 +62,16 @@ class TestMaking:
         bench.space = Workspace(bench.space.path, adapters=[bench.adapter])
         assert bench.perform().state is State.COMPLETED
 
+    @pytest.mark.parametrize("part", ["ledger.sqlite", "keys", "store", "locks"])
+    def test_a_part_that_is_gone_is_named(self, bench: Bench, part: str) -> None:
+        bench.space.close()
+        (bench.space.path / ".countermark" / part).rename(bench.folder / "aside")
+        with pytest.raises(CountermarkError, match=rf"\.countermark/{part} is missing") as caught:
+            Workspace(bench.space.path)
+        assert caught.value.code == "ledger_broken"
+        (bench.folder / "aside").rename(bench.space.path / ".countermark" / part)
+        bench.space = Workspace(bench.space.path, adapters=[bench.adapter])
+
     def test_what_cannot_be_opened_leaves_nothing_open(self, bench: Bench) -> None:
         bench.space.close()
         (bench.space.path / ".countermark/ledger.sqlite").rename(bench.folder / "aside")

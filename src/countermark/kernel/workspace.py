@@ -94,16 +94,11 @@ class Workspace:
         project = self.files.read(config.PROJECT_FILE, cap=1 << 20)
         self.id = config.workspace_id(project)
         self.settings = config.load(project, config.read_user(), settings)
+        self._require_whole()
         self.locks = self.path / HOME / "locks"
         self._lock_root = self._opened.enter_context(self.files.inside(f"{HOME}/locks"))
         self.store = Store(self._opened.enter_context(self.files.inside(f"{HOME}/store")))
         self.keys = Keys(self._opened.enter_context(self.files.inside(f"{HOME}/keys")))
-        if not self.files.exists(LEDGER):
-            raise CountermarkError(
-                "ledger_broken",
-                "This workspace's ledger is missing; without it nobody can say what was done already.",
-                next_action="Put it back with `countermark ledger restore FOLDER`.",
-            )
         name = RunnerName(self.ids.new("r"), own_identity())
         self.runner_text = name.text()
         self._live = Lock(self._lock_root, name.lock_name)
@@ -115,6 +110,23 @@ class Workspace:
         self.ledger = Ledger(self.path / LEDGER, gate, self.clock, on_full=self.free_reserve)
         self._opened.callback(self.ledger.close)
         self.receipts = Receipts(self.ledger, self.keys, self.id, lambda task_id: kept_receipt(self, task_id))
+
+    def _require_whole(self) -> None:
+        """Raise `ledger_broken` naming the part that is gone."""
+        parts = {
+            LEDGER: "without it nobody can say what was done already",
+            f"{HOME}/keys": "without it nothing can be signed",
+            f"{HOME}/store": "without it no missing file comes back",
+            f"{HOME}/locks": "without it nobody can say who still works here",
+        }
+        for name, loss in parts.items():
+            if not self.files.exists(name):
+                raise CountermarkError(
+                    "ledger_broken",
+                    f"This workspace's {name} is missing; {loss}.",
+                    next_action="Put it back from a copy, or with `countermark ledger restore FOLDER` from a backup.",
+                    details={"missing": name},
+                )
 
     @classmethod
     def create(cls, folder: str | os.PathLike[str], *, name: str = "", **options: Any) -> Self:

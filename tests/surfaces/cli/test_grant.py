@@ -51,6 +51,12 @@ def test_widening_is_recorded_as_a_local_users_not_authenticated_and_says_so(des
     assert desk.json("grant", "show", event["body"]["grant"]).data["issuer"] == UNPROVEN
 
 
+def test_a_word_that_no_domain_here_knows_is_pointed_out_and_one_that_is_known_is_not(desk: Desk) -> None:
+    said = desk("grant", "new", "--effect", "vector.writ", "--effect", "scene.write", "--resource", "file:a")
+    assert "note: no domain that is installed here knows vector.writ; they know scene.write, vector.write" in said.out
+    assert "note:" not in desk("grant", "new", "--effect", "vector", "--resource", "file:a").out
+
+
 def test_under_a_parent_what_it_does_not_allow_falls_away_and_is_named(desk: Desk) -> None:
     arguments = ("--effect", "vector.write", "--effect", "git.push", "--resource", "file:kit", "--parent", "default")
     one = made(desk, "new", *arguments)

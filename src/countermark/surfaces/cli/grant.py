@@ -16,7 +16,7 @@ from countermark.kernel.ledger import Tx
 from countermark.kernel.proof import AcceptanceRule
 from countermark.kernel.review import UNPROVEN
 from countermark.kernel.workspace import Workspace
-from countermark.surfaces.cli import decision, story, terms
+from countermark.surfaces.cli import decision, opening, story, terms
 from countermark.surfaces.cli.call import Answer, Call, command
 from countermark.surfaces.cli.carry import carry
 from countermark.surfaces.cli.preset import PRESETS
@@ -187,8 +187,20 @@ def _issue(call: Call, workspace: Workspace, asked: Terms, parent: str | None, h
     left = [*fallen["effects"], *fallen["resources"]]
     if left:
         lines.append(f"not as asked: {', '.join(left)}; grant {parent} does not allow that much")
+    if strange := _strange(asked.effects):
+        known = ", ".join(sorted(_known_effects()))
+        lines.append(f"note: no domain that is installed here knows {', '.join(strange)}; they know {known}")
     said = "Nothing was made: a dry run." if call.dry_run else _RECORDED
     return Answer({**wire(made, now), "by": UNPROVEN, "fallenAway": fallen}, [*lines, said])
+
+
+def _known_effects() -> set[str]:
+    return {word for adapter in opening.installed() for word in adapter.effects()}
+
+
+def _strange(effects: Sequence[str]) -> list[str]:
+    """Return the effects that nothing installed here has: misspelt, or of a domain that comes later."""
+    return [entry for entry in effects if not any(law.covers(entry, word) for word in _known_effects())]
 
 
 def _would_be(tx: Tx, wanted: Grant) -> Grant:
