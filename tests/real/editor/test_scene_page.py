@@ -148,6 +148,48 @@ def test_a_drag_under_which_the_agent_wrote_ends_in_a_conflict_and_not_in_a_loss
     assert len(fake.puts) == 1
 
 
+def test_an_agent_that_writes_while_a_label_is_typed_interrupts_nobody(
+    fake: FakeServer, person: Person, page: Page
+) -> None:
+    fake.write("plan", scene(element("a", 0, 0)))
+    person.opens("plan")
+    person.draws(300, 500)
+    page.get_by_text("revision 2 ·").wait_for()
+    person.presses("Enter")
+    page.locator("textarea.excalidraw-wysiwyg").wait_for()
+    page.keyboard.type("sto")
+    fake.write(
+        "plan", {**on_disk(fake, "plan"), "elements": [*on_disk(fake, "plan")["elements"], element("c", 0, 300)]}
+    )
+    page.get_by_text("changes wait until you finish.").wait_for()
+    page.keyboard.type("ck")
+    person.presses("Escape")
+    person.state("conflict")
+    assert ids(on_disk(fake, "plan"))[-1] == "c"
+    page.get_by_role("button", name="Merge both").click()
+    person.state("clean")
+    made = on_disk(fake, "plan")
+    assert "c" in ids(made)
+    assert [one["text"] for one in made["elements"] if one["type"] == "text"] == ["stock"]
+
+
+def test_an_agent_that_writes_in_a_saves_flight_meets_a_question(
+    fake: FakeServer, person: Person, page: Page, watch: Watch
+) -> None:
+    watch.refusals = True
+    fake.write("plan", scene(element("a", 0, 0)))
+    person.opens("plan")
+    held: list[Route] = []
+    page.route("**/api/scenes/plan", lambda route: held.append(route) if not held else route.continue_())
+    person.draws(300, 500)
+    person.until(lambda: len(held) == 1)
+    assert held[0].request.method == "PUT"
+    fake.write("plan", scene(element("a", 0, 0), element("c", 0, 300)))
+    held[0].continue_()
+    person.state("conflict")
+    assert ids(on_disk(fake, "plan")) == ["a", "c"]
+
+
 @pytest.fixture
 def conflict(fake: FakeServer, person: Person, page: Page, watch: Watch) -> Callable[[], None]:
     """Return what makes a conflict: the person drew, and the agent wrote before the save."""
