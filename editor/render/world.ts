@@ -79,6 +79,7 @@ set("navigator", { platform: "", userAgent: "", language: "en" });
 set("document", new Document(widths.of));
 set("devicePixelRatio", 1);
 set("FontFace", FontFace);
+set("Path2D", class {}); // a hand-drawn line keeps one for canvases; the export reads its points
 set("fetch", fetching(process.argv.slice(2)));
 set("crypto", { getRandomValues: scatter });
 set("EXCALIDRAW_ASSET_PATH", `${ORIGIN}/`);

@@ -12,7 +12,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from countermark.kernel.errors import CountermarkError
+from countermark.kernel.process import descendants_alive
 from countermark.kernel.workspace import Workspace
+from countermark.raster.picture import decode_png
 from countermark.scene import exporter, node
 from countermark.scene.adapter import SceneAdapter
 from countermark.scene.desk import Desk, Wanted
@@ -181,3 +183,52 @@ def test_a_scene_that_takes_too_long_is_stopped(draws: Draws, monkeypatch: pytes
     with pytest.raises(CountermarkError) as late:
         render(desk, "plan")
     assert late.value.code == "deadline_exceeded"
+
+
+def painted(data: bytes) -> Any:
+    return decode_png(data).rgba[..., :3]
+
+
+def test_a_png_has_the_scene_in_whole_pixels_with_its_texts_in_their_own_fonts(draws: Draws) -> None:
+    desk = draws({**BOX, "backgroundColor": "#ff0000", "fillStyle": "solid"}, text("Hi", x=150, width=50))
+    made = render(desk, "plan", format="png", scale=2)
+    assert (made.media_type, made.width, made.height, made.warnings) == ("image/png", 440, 160, ())
+    shown = painted(made.data)
+    assert shown.shape == (160, 440, 3)
+    assert shown[80, 140].tolist() == [255, 0, 0]
+    letters = shown[20:120, 320:420].min()
+    assert letters < 60
+    other = painted(render(draws(text("Hi", fontFamily=3), name="other"), "other", format="png", scale=2).data)
+    same = painted(render(draws(text("Hi"), name="same"), "same", format="png", scale=2).data)
+    assert other.shape == same.shape
+    assert (other != same).any()
+
+
+def test_in_a_png_every_character_is_in_the_face_that_has_it(draws: Draws) -> None:
+    desk = draws(text("a 世 ≤ b"))
+    assert render(desk, "plan", format="png").warnings == ()
+    [said] = render(draws(text("ok 😀"), name="smile"), "smile", format="png").warnings
+    assert said == "no font here has 😀 (U+1F600): left out of the picture"
+
+
+def test_a_dark_png_is_dark(draws: Draws) -> None:
+    shown = painted(render(draws(BOX), "plan", format="png", dark=True).data)
+    assert shown[2, 2].max() < 20
+
+
+def test_a_png_of_too_many_pixels_is_refused(draws: Draws) -> None:
+    desk = draws({**BOX, "width": 9000, "height": 9000})
+    with pytest.raises(CountermarkError) as refused:
+        render(desk, "plan", format="png", scale=1)
+    assert (refused.value.code, refused.value.details["limit"]) == ("too_large", 64 << 20)
+
+
+def test_a_picture_leaves_no_file_and_no_child(draws: Draws) -> None:
+    desk = draws(text("Hi"))
+    render(desk, "plan", format="png")
+    home = desk.workspace.path / ".countermark"
+    assert list((home / "stage").iterdir()) == []
+    locks = sorted(path.name for path in (home / "locks").glob("render-*.live"))
+    assert locks == ["render-0.live", "render-1.live"]
+    desk.exporter().close()
+    assert not any(descendants_alive(home / "locks" / name) for name in locks)

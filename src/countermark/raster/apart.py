@@ -2,14 +2,15 @@
 
 A file of a few hundred bytes can keep any renderer busy for ever (masks within masks, turbulence without end), and
 resvg lets no other thread of its process run meanwhile: nothing here could stop it, not even Ctrl-C.
-`python -m countermark.raster.apart WIDTH HEIGHT [WIDTH HEIGHT]` reads one SVG from standard input and answers with a
-line of JSON and the PNG, or with a line that holds the error.
+`python -m countermark.raster.apart ASKED` reads one SVG from standard input and answers with a line of JSON and the
+PNG, or with a line that holds the error; ASKED is a JSON object with the arguments of `judge.draw`.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,15 +39,23 @@ def render(
     unstated: tuple[float, float] | None = None,
     seconds: float = SECONDS,
 ) -> judge.Judged:
-    """Render an SVG as `judge.render` does, in a child that is stopped after `seconds`.
+    """Render an SVG as `judge.render` does, in a child that is stopped after `seconds` (see `draw`)."""
+    data, unobserved = draw(launch, clock, svg, {"width": width, "height": height, "unstated": unstated}, seconds)
+    return judge.Judged(decode_png(data), unobserved)
 
-    Raise what `judge.render` raises, `deadline_exceeded` when the time is over, and `child_failed` when the child ended
+
+def draw(
+    launch: Launcher, clock: Clock, svg: bytes, asked: Mapping[str, Any], seconds: float = SECONDS
+) -> tuple[bytes, tuple[str, ...]]:
+    """Return what `judge.draw` returns for an SVG and these arguments, from a child that is stopped after `seconds`.
+
+    Raise what `judge.draw` raises, `deadline_exceeded` when the time is over, and `child_failed` when the child ended
     without an answer.
     """
-    words = [repr(number) for number in (width, height, *(unstated or ()))]
     deadline = clock.monotonic() + seconds
     child = launch(
-        [sys.executable, "-P", "-m", __name__, *words], env={"PYTHONPATH": str(Path(countermark.__path__[0]).parent)}
+        [sys.executable, "-P", "-m", __name__, json.dumps(asked)],
+        env={"PYTHONPATH": str(Path(countermark.__path__[0]).parent)},
     )
     try:
         said = _answer(child, svg, deadline)
@@ -63,7 +72,7 @@ def render(
         facts = parse_strict(head)
         if "error" in facts:
             raise _told(facts["error"])
-        return judge.Judged(decode_png(data), tuple(facts["unobserved"]))
+        return data, tuple(facts["unobserved"])
     except (KeyError, TypeError) as error:
         raise _silent() from error
 
@@ -94,11 +103,10 @@ def _silent() -> CountermarkError:
 
 def main(words: list[str]) -> None:
     """Answer for one picture over standard input and output."""
-    sides = [float(word) for word in words]
-    unstated = (sides[2], sides[3]) if len(sides) > 2 else None  # noqa: PLR2004 - the board's sides, and the drawing's
+    asked: dict[str, Any] = json.loads(words[0])
     svg = sys.stdin.buffer.read(judge.MAX_SVG_BYTES + 1)
     try:
-        data, unobserved = judge.draw(svg, int(sides[0]), int(sides[1]), unstated=unstated)
+        data, unobserved = judge.draw(svg, asked.pop("width"), asked.pop("height"), **asked)
         head: dict[str, Any] = {"unobserved": unobserved}
     except CountermarkError as error:
         data, head = b"", {"error": error.as_json()}

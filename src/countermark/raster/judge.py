@@ -2,13 +2,14 @@
 
 resvg (Rust, tiny-skia) shares no code with Skia, the drawer. The binding is `resvg_py` (MIT): of the two on the
 index it raises on bad input where the other writes a panic to standard error, carries the newer engine and one wheel
-serves every Python. Measured: both give the same pixels. No fonts are loaded, so that a picture never depends on the
-machine: text is not observed, and `unobserved` says so.
+serves every Python. Measured: both give the same pixels. No font of the machine is loaded, so that a picture never
+depends on it: without fonts that are given along, text is not observed, and `unobserved` says so.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from xml.parsers import expat
@@ -100,12 +101,19 @@ def render(svg: bytes, width: int, height: int, *, unstated: tuple[float, float]
 
 
 def draw(
-    svg: bytes, width: int, height: int, *, unstated: tuple[float, float] | None = None
+    svg: bytes,
+    width: int,
+    height: int,
+    *,
+    unstated: tuple[float, float] | None = None,
+    scale: float | None = None,
+    fonts: Sequence[str] = (),
 ) -> tuple[bytes, tuple[str, ...]]:
     """Return an SVG as a PNG of width x height pixels, and what was not observed.
 
-    The drawing's own frame is fitted inside and centred on a transparent ground; `unstated` is its size in pixels for a
-    file that states none. resvg takes as long as the file makes it and lets no other thread run meanwhile: what comes
+    The drawing's own frame is fitted inside and centred on a transparent ground, or, with a `scale`, drawn so many
+    times its size from the upper left corner; `unstated` is its size in pixels for a file that states none. `fonts` are
+    files of text's fonts. resvg takes as long as the file makes it and lets no other thread run meanwhile: what comes
     from elsewhere is drawn by `apart`.
 
     Raise what `outline` raises, `artifact_invalid` for an SVG with scripts or outside references or one resvg
@@ -122,17 +130,24 @@ def draw(
         raise _invalid(f"it holds what the judge does not follow: {shape.refused[0]}")
     engine = _engine()
     # An outer svg element fits the frame, not the binding's zoom, which rounds the size to whole pixels first.
-    frame = contain(shape.width, shape.height, width, height).view_box()
+    fitted = contain(shape.width, shape.height, width, height).view_box() if scale is None else None
+    frame = fitted or (0.0, 0.0, width / (scale or 1.0), height / (scale or 1.0))
     view_box = " ".join(repr(number) for number in frame)
     framed = f'<svg xmlns="{_SVG}" width="{width}" height="{height}" viewBox="{view_box}">{shape.body}</svg>'
     try:
         data = engine.svg_to_bytes(
-            svg_string=framed, skip_system_fonts=True, languages=["en"], dpi=_DPI, width=width, height=height
+            svg_string=framed,
+            skip_system_fonts=True,
+            languages=["en"],
+            dpi=_DPI,
+            width=width,
+            height=height,
+            font_files=list(fonts) or None,
         )
     except ValueError as error:
         raise _invalid(str(error)) from error
     texts = shape.elements.get("text", 0)
-    unobserved = (f"text: {texts} element(s), the judge loads no fonts",) if texts else ()
+    unobserved = (f"text: {texts} element(s), the judge loads no fonts",) if texts and not fonts else ()
     return bytes(data), unobserved
 
 

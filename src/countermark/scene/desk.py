@@ -127,6 +127,11 @@ class Desk:
         self._adapter.close_exporter()
         self._store.close()
 
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace whose scenes these are."""
+        return self._workspace
+
     def exporter(self) -> Exporter:
         """Return what draws scenes; it stays warm for the next one."""
         return self._adapter.exporter_of(self._workspace)

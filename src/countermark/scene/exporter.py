@@ -12,11 +12,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from countermark.kernel.child import ProcessRunner
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.launch import Child
 from countermark.kernel.stdio import Ambiguous, Answered, Reply, RpcError, Session, ToolError
-from countermark.scene import node
+from countermark.scene import node, slot
 from countermark.typeset import FAMILIES, measure
 
 if TYPE_CHECKING:
@@ -32,9 +31,6 @@ LINE_LIMIT: Final = 96 << 20
 
 ROUNDS: Final = 64
 """The note on an embedded page is broken into lines by asking for widths again and again; none has more lines."""
-
-SLOTS: Final = 16
-"""So many processes of one workspace may render at the same time."""
 
 _GRACE_SECONDS: Final = 1.0
 _FONT: Final = re.compile(r"([\d.e+-]+)px ([^,]+)")
@@ -140,9 +136,9 @@ class Exporter:
 
     def _start(self, deadline: float) -> Session:
         parts = node.find()
-        child = self._spawned(parts)
+        with slot.held(self._workspace) as place:
+            child = place.start(parts.command(), cwd=parts.bundle.parent)
         try:
-            child.go()
             session = Session(child, self._workspace.clock, line_limit=LINE_LIMIT)
             offered = session.tools(deadline).tools
             if TOOL not in offered or set(offered[TOOL].input_schema.get("properties", ())) != TAKES:
@@ -155,22 +151,6 @@ class Exporter:
             raise
         self._child, self._session = child, session
         return session
-
-    def _spawned(self, parts: node.Parts) -> Child:
-        """Start the child behind a lock of its own, one of a few that stay in the workspace's folder of locks."""
-        busy: CountermarkError | None = None
-        for slot in range(SLOTS):
-            live = self._workspace.files.open_permanent(f".countermark/locks/render-{slot}.live")
-            try:
-                return ProcessRunner(self._workspace.clock).start(
-                    parts.command(), liveness=live, cwd=parts.bundle.parent
-                )
-            except CountermarkError as error:
-                if error.code != "resource_busy":
-                    raise
-                busy = error
-        assert busy is not None  # noqa: S101 - there is a slot
-        raise busy
 
     def _end(self) -> None:
         child, self._child, self._session = self._child, None, None

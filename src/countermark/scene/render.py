@@ -1,4 +1,4 @@
-"""A scene as a picture, without a browser: the SVG that the editor exports."""
+"""A scene as a picture, without a browser: the SVG that the editor exports, and a PNG of it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from countermark.scene.exporter import Look
 if TYPE_CHECKING:
     from countermark.scene.desk import Desk, Found
 
-Format = Literal["svg"]
+Format = Literal["svg", "png"]
 
-MEDIA_TYPES: Final[dict[Format, str]] = {"svg": "image/svg+xml"}
+MEDIA_TYPES: Final[dict[Format, str]] = {"svg": "image/svg+xml", "png": "image/png"}
 SCALES: Final = (0.1, 10.0)
 """The smallest and the largest factor of a picture's size."""
 
@@ -28,7 +28,7 @@ _SETTLED: Final = frozenset({"invalid_reference", "duplicate_id", "unsupported_e
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A picture of one revision, `width` by `height` px; `warnings` say what in it is not as it was drawn."""
+    """A picture of one revision, `width` by `height` px; `warnings` say what in it is not as the scene has it."""
 
     name: str
     revision: int
@@ -59,10 +59,10 @@ def render(  # noqa: PLR0913 - one word for each thing that can be chosen
 ) -> Rendered:
     """Return a stored scene, or one of its revisions, as the editor 0.18.1 draws it.
 
-    `fonts` puts the fonts' used characters into an SVG, `embed_scene` the scene itself. Raises what reading raises,
-    `invalid_scene` for a document that the editor cannot draw, `invalid_operation` for a scale out of bounds,
-    `too_large` for a picture of too many pixels, `part_unavailable` where a part is missing, `deadline_exceeded`,
-    `child_failed`.
+    `fonts` puts the fonts' used characters into an SVG, `embed_scene` the scene itself; a PNG has neither. Raises
+    what reading raises, `invalid_scene` for a document that the editor cannot draw, `invalid_operation` for a scale out
+    of bounds, `too_large` for a picture of too many pixels, `part_unavailable` where a part is missing,
+    `deadline_exceeded`, `child_failed`.
     """
     low, high = SCALES
     if not low <= scale <= high:
@@ -74,14 +74,29 @@ def render(  # noqa: PLR0913 - one word for each thing that can be chosen
         )
     found = desk.read(name) if revision is None else desk.version(name, revision)
     warnings = _drawable(found, desk)
-    look = Look(dark=dark, fonts=fonts, embed=embed_scene, background=background, scale=scale)
+    svg_only = format == "svg"
+    look = Look(
+        dark=dark,
+        fonts=fonts and svg_only,
+        embed=embed_scene and svg_only,
+        background=background,
+        scale=scale if svg_only else 1.0,
+    )
     made = desk.exporter().export(found.data.decode("utf-8"), look)
     svg = _NO_XML.sub("", made.svg).replace("&nbsp;", "&#160;")
     size = _SIZE.match(svg)
     assert size is not None  # noqa: S101 - the export begins with it
     width, height = float(size[1]), float(size[2])
-    data = svg.encode("utf-8")
     warnings += made.complaints
+    if svg_only:
+        data = svg.encode("utf-8")
+    else:
+        from countermark.raster.picture import png_size  # noqa: PLC0415
+        from countermark.scene import picture  # noqa: PLC0415 - brings in what draws fonts
+
+        data, without = picture.draw(desk.workspace, svg, (width, height), scale)
+        width, height = png_size(data)
+        warnings += without
     return Rendered(found.name, found.revision, found.sha256, format, data, width, height, warnings)
 
 

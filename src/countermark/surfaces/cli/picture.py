@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
@@ -22,15 +24,16 @@ _SHOWN: Final = 8
 
 @command(
     example="scene render plan --svg -o plan.svg",
-    notes="Without -o, it goes to standard output.",
+    notes="Without -o, an SVG goes to standard output, and a PNG too where that is no terminal.",
 )
 @click.argument("name")
 @click.option("--svg", "format_", flag_value="svg", default="svg", help="An SVG, which is what is made otherwise too.")
+@click.option("--png", "format_", flag_value="png", help="A PNG.")
 @click.option("-o", "--output", metavar="FILE", help="Write it here; a file that is there needs --replace.")
 @click.option("--replace", is_flag=True, help="Put it in the place of a file that is there.")
 @click.option("--revision", type=click.IntRange(0), help="An earlier revision that is kept.")
 @click.option("--dark", is_flag=True, help="In the editor's dark colours.")
-@click.option("--scale", type=click.FloatRange(_LOW, _HIGH), default=1.0, help="Times its size.")
+@click.option("--scale", type=click.FloatRange(_LOW, _HIGH), default=1.0, help="Times its size; a PNG's pixels.")
 @click.option("--embed-scene", is_flag=True, help="Put the scene into the SVG: the editor can open it.")
 @click.option("--no-fonts", is_flag=True, help="Leave the fonts out of the SVG: it names them only.")
 @click.option("--no-background", is_flag=True, help="Leave the background out.")
@@ -48,10 +51,20 @@ def render(  # noqa: PLR0913 - one word for each thing that can be chosen
     no_fonts: bool,
     no_background: bool,
 ) -> Answer:
-    """Render a scene as SVG, as the editor draws it.
+    """Render a scene as SVG or PNG, as the editor draws it.
 
     The editor's own export, in Node: the SVG is the browser's.
     """
+    if output is None and format_ == "png" and not call.json and sys.stdout.isatty():
+        raise CountermarkError(
+            "input_invalid", "A PNG is not written to a terminal.", next_action="Name a file: -o FILE."
+        )
+    if format_ == "png" and (embed_scene or no_fonts):
+        raise CountermarkError(
+            "input_invalid",
+            "--embed-scene and --no-fonts are for an SVG; a PNG holds neither a scene nor fonts.",
+            next_action="Leave them out, or ask for an SVG.",
+        )
     with call.open(working=True) as workspace, closing(Desk(workspace, actor="cli")) as desk:
         made = rendered(
             desk,
@@ -105,7 +118,8 @@ def _facts(made: Rendered, output: str | None) -> dict[str, Any]:
     }
     if output is not None:
         return {**facts, "file": output}
-    return {**facts, "svg": made.data.decode()}
+    text = made.data.decode() if made.format == "svg" else base64.b64encode(made.data).decode("ascii")
+    return {**facts, made.format if made.format == "svg" else "png_base64": text}
 
 
 def _lines(made: Rendered, output: str | None) -> list[str]:

@@ -77,7 +77,7 @@ SCENE: Final[dict[str, Wanted | Later]] = {
     "history": Wanted("scene:history", "List the revisions of a scene that are kept."),
     "restore": Wanted("scene:restore", "Bring an earlier revision back, as the next one."),
     "repair": Wanted("scene:repair", "Repair references, bindings, ids and order of a scene."),
-    "render": Wanted("picture:render", "Render a scene as SVG, as the editor draws it."),
+    "render": Wanted("picture:render", "Render a scene as SVG or PNG, as the editor draws it."),
 }
 
 COMMANDS: Final[dict[str, Wanted | Later]] = {
