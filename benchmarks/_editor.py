@@ -8,7 +8,6 @@ advances are whole pixels), and has no other font.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import importlib.util
 import io
@@ -23,12 +22,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+import numpy as np
+
+from countermark.raster.picture import decode_png
 from countermark.scene import node
 from countermark.scene.exporter import Look
 from countermark.typeset.fonts import FOLDER
 from countermark.typeset.pieces import editor_fonts
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from playwright.sync_api import Page, Playwright
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -78,6 +81,23 @@ _EXPORT: Final = """async ([text, look]) => {
   });
   return svg.outerHTML;
 }"""
+# In the page itself, as an image is drawn at a rounded size; and on a frame of whole pixels: a side with a fraction is
+# rounded to 1/64 px, its scale is no longer 1, and FreeType floors every font size that comes of it.
+_SHOW: Final = """async ([text, width, height]) => {
+  document.body.innerHTML = text;
+  const svg = document.querySelector("svg");
+  svg.style.position = "absolute";
+  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) {
+    svg.setAttribute(name, value);
+  }
+  await Promise.all([...document.fonts].map((face) => face.load()));
+}"""
+_MOVE: Final = """async ([left, top]) => {
+  const { style } = document.querySelector("svg");
+  [style.left, style.top] = [`${-left}px`, `${-top}px`];
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+}"""
+TILE: Final = 1500
 _FONTCONFIG: Final = """<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig><dir>{folder}</dir><cachedir>{folder}/cache</cachedir>
 <match target="pattern"><test name="family"><string>Helvetica</string></test>
@@ -112,7 +132,7 @@ def bundled() -> Path:
     return folder
 
 
-def fontconfig(folder: Path) -> dict[str, str]:
+def fontconfig(folder: Path) -> dict[str, str | float | bool]:
     """Write a configuration with one font into a folder; return the environment that makes a program take it."""
     unpacked = io.BytesIO()
     packed = (FOLDER / "Liberation" / "LiberationSans-Regular.woff2").read_bytes()
@@ -134,23 +154,19 @@ class Editor:
         made: str = self._page.evaluate(_EXPORT, [scene, look._asdict()])
         return made
 
-    def picture(self, svg: str, width: int, height: int) -> bytes:
-        """Return a PNG of an SVG as the browser shows it as an image, at the page's scale."""
-        self._page.set_viewport_size({"width": width, "height": height})
-        data = base64.b64encode(svg.encode()).decode()
-        self._page.evaluate(
-            """async (address) => {
-                const image = new Image();
-                image.src = address;
-                await image.decode();
-                document.body.replaceChildren(image);
-                document.body.style.margin = "0";
-                image.style.display = "block";
-                await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-            }""",
-            f"data:image/svg+xml;base64,{data}",
-        )
-        return self._page.screenshot(clip={"x": 0, "y": 0, "width": width, "height": height}, timeout=60_000)
+    def picture(self, svg: str, width: int, height: int) -> npt.NDArray[np.uint8]:
+        """Return the pixels of an SVG of that size in CSS pixels, as the browser shows it, tile by tile."""
+        self._page.set_viewport_size({"width": min(width, TILE), "height": min(height, TILE)})
+        self._page.evaluate(_SHOW, [svg, width, height])
+        rows = []
+        for top in range(0, height, TILE):
+            row = []
+            for left in range(0, width, TILE):
+                self._page.evaluate(_MOVE, [left, top])
+                clip = {"x": 0, "y": 0, "width": min(TILE, width - left), "height": min(TILE, height - top)}
+                row.append(decode_png(self._page.screenshot(clip=clip, timeout=60_000)).rgba)  # type: ignore[arg-type]
+            rows.append(np.concatenate(row, axis=1))
+        return np.concatenate(rows, axis=0)
 
 
 @contextmanager
