@@ -72,6 +72,7 @@ ALLOWED: Final = {
     ("vector/engine.py", "os.write"): "answers through the standard output it was started with",
     ("scene/desk.py", ".save"): "a scene's save, which goes through the store",
     ("scene/governed.py", ".save"): "likewise; not a picture's",
+    ("typeset/merge.py", ".save"): "a font, into memory",
     ("kernel/ledger.py", "sqlite3.connect"): "the ledger's writes are SQLite's; both sides of a commit are points",
 }
 # Functions of the two modules that name an effect and have none, and why.

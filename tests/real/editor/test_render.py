@@ -21,6 +21,9 @@ from tests.conftest import unavailable
 if TYPE_CHECKING:
     from playwright.sync_api import Playwright
 
+# One worker for all: a browser, the bundled editor and the render child are started once.
+pytestmark = pytest.mark.xdist_group("render")
+
 PIXEL = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9Q"
     "DwADhgGAWjR9awAAAABJRU5ErkJggg=="
