@@ -37,6 +37,7 @@ WITH_ROWS: Final = (
     "dbos_kill",
     "text_width",
     "scene_apply",
+    "scene_render",
 )
 """Those that hand over rows, in the table's order; the others are quoted as they printed."""
 SYNCS: Final = 200

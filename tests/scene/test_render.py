@@ -19,6 +19,7 @@ from countermark.scene import exporter, node
 from countermark.scene.adapter import SceneAdapter
 from countermark.scene.desk import Desk, Wanted
 from countermark.scene.render import render
+from countermark.typeset import measure
 from tests.conftest import unavailable
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -232,3 +233,29 @@ def test_a_picture_leaves_no_file_and_no_child(draws: Draws) -> None:
     assert locks == ["render-0.live", "render-1.live"]
     desk.exporter().close()
     assert not any(descendants_alive(home / "locks" / name) for name in locks)
+
+
+def test_a_font_piece_that_is_not_there_is_an_error_and_no_address_elsewhere(
+    draws: Draws, monkeypatch: pytest.MonkeyPatch, parts: node.Parts, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(node, "find", lambda: parts._replace(fonts=(tmp_path,)))
+    with pytest.raises(CountermarkError, match="would fetch a font from elsewhere") as failed:
+        render(draws(text("Hello")), "plan")
+    assert failed.value.code == "child_failed"
+
+
+def test_what_the_editor_measures_is_measured_until_it_asks_for_nothing_new(draws: Draws) -> None:
+    link = "https://example.org/" + "a-path/with-many-parts/" * 12
+    desk = draws({**BOX, "type": "embeddable", "link": link})
+    lines = [one.text or "" for one in ET.fromstring(render(desk, "plan").data).iter(f"{SVG}text")]
+    assert "".join(lines) == link
+    widths = [measure(one, 2, 4).width for one in lines]
+    assert len(lines) > 4
+    assert all(60 < width <= 100 for width in widths[:-1])
+
+
+def test_nothing_is_left_out_of_a_hand_drawn_line(draws: Draws) -> None:
+    line = {**BOX, "type": "freedraw", "points": [[0, 0], [30, 20], [60, 0]], "pressures": [], "simulatePressure": True}
+    made = render(draws(line), "plan")
+    assert made.warnings == ()
+    assert len(list(ET.fromstring(made.data).iter(f"{SVG}path"))) == 1

