@@ -47,6 +47,7 @@ def said(after: Scene, before: Scene = BASE) -> list[str]:
     return diff(before, after).lines()
 
 
+@pytest.mark.promise("scene.diff.words")
 def test_a_moved_box_is_one_sentence_with_what_went_along() -> None:
     found = diff(BASE, did(update("db", x=440, y=-20)))
     assert found.lines() == ["~ box “DB” moved 40 px right and 20 px up (1 arrow went along)"]

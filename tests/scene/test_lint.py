@@ -180,6 +180,7 @@ EXPECTED = {
 """What a person, looking at the pictures of these files, agrees is a slip; in the others nothing is."""
 
 
+@pytest.mark.promise("scene.lint.slips")
 def test_in_real_files_only_what_a_person_sees_is_found_and_the_suggestions_mend_it(shared_data: Path) -> None:
     for path in sorted((shared_data / "scenes").glob("*.excalidraw")):
         if path.stem.startswith("35-"):  # a skeleton, no scene

@@ -314,6 +314,7 @@ def test_a_clean_merge_is_the_same_from_either_side(plan: Any, against: Any) -> 
         assert alike(content(there.scene), content(back.scene))
 
 
+@pytest.mark.promise("scene.merge.nothing-lost")
 @thorough
 @given(PLANS, PLANS, st.sampled_from(["mine", "theirs", None]))
 def test_nothing_is_lost_and_no_reference_dangles(plan: Any, counter: Any, choice: Any) -> None:

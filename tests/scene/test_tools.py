@@ -156,6 +156,30 @@ def test_beside_another_domain_the_five_stand_with_its_own(connect: Callable[...
     assert "task_status" in listed
 
 
+def test_the_set_for_seeing_stands_beside_the_five_and_only_reads(connect: Callable[..., Ask], space: Path) -> None:
+    ask = connect(sets="scene,scene-view")
+    listed = ask("tools").tools
+    assert set(listed) == NAMES | {f"excalidraw_scene_{name}" for name in ("render", "diff", "lint", "history")}
+    whole = json.dumps({"tools": [dict(tool.declaration) for tool in listed.values()]})
+    assert len(whole) <= 12 * 1024
+    for name in set(listed) - NAMES:
+        assert listed[name].input_schema["additionalProperties"] is False
+        assert listed[name].declaration["annotations"]["readOnlyHint"] is True
+        assert listed[name].declaration["annotations"]["openWorldHint"] is False
+    good(ask("create", name="plan", elements=[{**EXAMPLES["rectangle"], "id": "box", "label": "API"}]))
+    good(ask("apply", name="plan", expected_revision=1, operations=[{"op": "delete", "id": "box"}]))
+    before = (space / "plan.excalidraw").read_bytes()
+    told = good(ask("diff", name="plan"))
+    assert (told["from"], told["to"], told["summary"], told["lines"]) == (1, 2, "1 removed", ["- box “API”"])
+    rows = good(ask("history", name="plan"))["versions"]
+    assert [(row["revision"], row["savedBy"]) for row in rows] == [(2, "agent"), (1, "agent")]
+    assert good(ask("lint", name="plan"))["summary"] == "nothing looks wrong"
+    assert bad(ask("diff", name="plan", **{"from": 9}))["code"] == "not_found"
+    assert bad(ask("history", name="nobody"))["code"] == "not_found"
+    assert bad(ask("lint", name="plan", extra=1))["code"] == "invalid_operation"
+    assert (space / "plan.excalidraw").read_bytes() == before
+
+
 @pytest.mark.parametrize("kind", vocabulary.CREATABLE)
 def test_every_types_example_fits_the_schema_and_the_domain(kind: str) -> None:
     arguments = {"name": "plan", "elements": [EXAMPLES[kind]], "files": FILES}

@@ -16,7 +16,7 @@ from countermark.scene.jsontext import same
 from countermark.scene.naming import Names
 from countermark.scene.number import is_number
 from countermark.scene.phrase import phrases
-from countermark.scene.touch import Elements, Key, Side, is_live, keyed
+from countermark.scene.touch import Elements, Key, Side, is_live, keyed, unchanged
 from countermark.scene.weave import restacked
 
 ADDED, REMOVED, CHANGED = "added", "removed", "changed"
@@ -148,18 +148,19 @@ def diff(before: Scene, after: Scene) -> Diff:
     for key in {**old, **new}:
         there, here = old.get(key), new.get(key)
         if is_live(there) and is_live(here) and there is not None and here is not None:
-            if there is here and key not in stacked:
+            same_as_before = unchanged(there, here)
+            if same_as_before and key not in stacked:
                 continue
             entry = _changed(key, side, names, stacked)
             if entry is None:
-                quiet += not same(there, here, doubles=True)
+                quiet += not same_as_before
             else:
                 entries.append(entry)
         elif is_live(here) and here is not None:
             entries.append(Entry(key, ADDED, kind_of(here), names[1].of(key)))
         elif is_live(there) and there is not None:
             entries.append(Entry(key, REMOVED, kind_of(there), names[0].of(key)))
-        elif not same(there, here, doubles=True):
+        elif not unchanged(there, here):
             quiet += 1
     return Diff(old, new, tuple(_led(entries, side)), tuple(_settings(before, after)), quiet, names)
 

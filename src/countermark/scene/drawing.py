@@ -123,6 +123,20 @@ def overlapping(placed: Iterable[tuple[str, Bounds]]) -> Iterator[tuple[str, str
         waiting.append((name, bounds))
 
 
+def meeting(ones: Iterable[tuple[str, Bounds]], others: Iterable[tuple[str, Bounds]]) -> Iterator[tuple[str, str]]:
+    """Yield the pairs, one of the first and one of the others, whose bounds share an area or a way."""
+    waiting: tuple[list[tuple[str, Bounds]], ...] = ([], [])
+    placed = [(bounds[0], 0, name, bounds) for name, bounds in ones]
+    placed += [(bounds[0], 1, name, bounds) for name, bounds in others]
+    for left, side, name, bounds in sorted(placed):
+        across = waiting[1 - side]
+        across[:] = [one for one in across if one[1][2] >= left]
+        for other, there in across:
+            if there[1] <= bounds[3] and bounds[1] <= there[3]:
+                yield (name, other) if side == 0 else (other, name)
+        waiting[side].append((name, bounds))
+
+
 def holds(outer: Bounds, inner: Bounds, slack: float = 0) -> bool:
     """Say whether bounds lie in others, but for some px."""
     left, top, right, bottom = outer

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Final
 
 from countermark.scene.binding import END, START, can_hold, target_of
 from countermark.scene.curve import path
 from countermark.scene.document import Element, kind_of
-from countermark.scene.drawing import Bounds, Drawing, area, inside, shared
+from countermark.scene.drawing import Bounds, Drawing, area, inside, meeting
 from countermark.scene.finding import Finding, update
 from countermark.scene.line import plain
 from countermark.scene.outline import Point, distance
@@ -41,67 +41,77 @@ _WRITTEN: Final = 0.8
 
 def through(drawing: Drawing) -> Iterator[Finding]:
     """Yield the arrows that run through a shape, a picture or a text that they do not belong to."""
+    arrows = [(name, drawing.bounds[name]) for name, _ in drawing.of(("arrow",))]
     obstacles = [
-        (name, element, drawing.bounds[name])
+        (name, drawing.bounds[name])
         for name, element in drawing.of((*SHAPES, "image", "text"))
         if not container_of(element)
     ]
-    for name, arrow in drawing.of(("arrow",)):
+    for name, other in _in_order(drawing, meeting(arrows, obstacles)):
+        arrow, element, bounds = drawing.elements[name], drawing.elements[other], drawing.bounds[other]
         points = path(arrow)
-        own = drawing.bounds[name]
-        targets = {target_of(arrow.get(end)) for end, _, _ in _ENDS}
-        for other, element, bounds in obstacles:
-            if other in targets or min(shared(own, bounds)) < 0 or drawing.together(name, other):
-                continue
-            if any(inside(bounds, points[place], _REACH) for place in (0, -1)) or _written_on(arrow, element, bounds):
-                continue
-            if _way_through(points, element, bounds) < _LEAST:
-                continue
-            message = f"{_sentence(drawing.called(name))} runs through {drawing.called(other)}."
-            yield Finding("arrow-through", message, (name, other), _around(drawing, name, points, bounds))
+        if other in _bound(arrow) or drawing.together(name, other):
+            continue
+        if any(inside(bounds, points[place], _REACH) for place in (0, -1)) or _written_on(arrow, element, bounds):
+            continue
+        if _way_through(points, element, bounds) < _LEAST:
+            continue
+        message = f"{_sentence(drawing.called(name))} runs through {drawing.called(other)}."
+        yield Finding("arrow-through", message, (name, other), _around(drawing, name, points, bounds))
 
 
 def unattached(drawing: Drawing) -> Iterator[Finding]:
     """Yield the arrows that end at a shape without being attached to it: they stay behind when it is moved."""
     targets = [
-        (name, element, drawing.bounds[name])
+        (name, drawing.bounds[name])
         for name, element in drawing.elements.items()
         if can_hold(element) and kind_of(element) not in FRAMES and kind_of(element) != "text"
     ]
-    for name, arrow in drawing.of(("arrow",)):
+    near: dict[tuple[str, str], list[str]] = {}
+    for end, _, place in _ENDS:
+        free = [
+            (name, path(arrow)[place]) for name, arrow in drawing.of(("arrow",)) if target_of(arrow.get(end)) is None
+        ]
+        spots = [(name, (x - _REACH, y - _REACH, x + _REACH, y + _REACH)) for name, (x, y) in free]
+        for name, target in meeting(spots, targets):
+            near.setdefault((name, end), []).append(target)
+    for name in dict.fromkeys(name for name in drawing.elements if (name, START) in near or (name, END) in near):
+        arrow = drawing.elements[name]
         points = path(arrow)
         found: list[tuple[str, str, str]] = []
         for end, noun, place in _ENDS:
-            if target_of(arrow.get(end)) is None:
-                near = _nearest(points[place], points[-1 if place == 0 else 0], targets)
-                if near is not None and not drawing.together(name, near):
-                    found.append((end, noun, near))
-        held = {target_of(arrow.get(end)) for end, _, _ in _ENDS} | {near for _, _, near in found}
-        if not found or len(held - {None}) < len(found) or (len(found) == 1 and found[0][2] in _bound(arrow)):
+            nearest = _nearest(drawing, points[place], points[-1 - place], near.get((name, end), ()))
+            if nearest is not None and not drawing.together(name, nearest):
+                found.append((end, noun, nearest))
+        apart = {target for _, _, target in found}
+        if not found or len(apart) < len(found) or apart & _bound(arrow):
             continue
-        where = " and ".join(f"{noun}s at {drawing.called(near)}" for _, noun, near in found)
+        where = " and ".join(f"{noun}s at {drawing.called(target)}" for _, noun, target in found)
         message = f"{_sentence(drawing.called(name))} {where} without being attached: it will not follow."
-        patch = {"startElementId" if end == START else "endElementId": near for end, _, near in found}
-        elements = (name, *dict.fromkeys(near for _, _, near in found))
+        patch = {"startElementId" if end == START else "endElementId": target for end, _, target in found}
+        elements = (name, *(target for _, _, target in found))
         yield Finding("arrow-unattached", message, elements, (update(name, **patch),))
+
+
+def _in_order(drawing: Drawing, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    places = {name: place for place, name in enumerate(drawing.elements)}
+    return sorted(pairs, key=lambda pair: (places[pair[0]], places[pair[1]]))
 
 
 def _bound(arrow: Element) -> set[str | None]:
     return {target_of(arrow.get(end)) for end, _, _ in _ENDS}
 
 
-def _nearest(point: Point, other: Point, targets: list[tuple[str, Element, Bounds]]) -> str | None:
+def _nearest(drawing: Drawing, point: Point, other: Point, targets: Iterable[str]) -> str | None:
     """Return the shape whose outline an end is at, the smallest where there are several.
 
     A shape in which the whole arrow lies is what it is drawn on, not what it points at.
     """
     found: list[tuple[float, str]] = []
-    for name, element, bounds in targets:
-        if not inside(bounds, point, _REACH) or not -_INSIDE <= distance(element, point) <= _REACH:
-            continue
-        if distance(element, other) < -_REACH:
-            continue
-        found.append((area(bounds), name))
+    for name in targets:
+        element = drawing.elements[name]
+        if -_INSIDE <= distance(element, point) <= _REACH and distance(element, other) >= -_REACH:
+            found.append((area(drawing.bounds[name]), name))
     return min(found)[1] if found else None
 
 

@@ -21,7 +21,7 @@ from countermark.scene.jsontext import same, uncollected
 from countermark.scene.reconcile import Reconciled
 from countermark.scene.relation import is_sound
 from countermark.scene.spelling import escaped
-from countermark.scene.touch import KEPT_BY_THE_EDITOR, Elements, Key, Rank, Side, is_live, keyed
+from countermark.scene.touch import KEPT_BY_THE_EDITOR, Elements, Key, Rank, Side, is_live, keyed, unchanged
 from countermark.scene.weave import rekeyed, restacked, woven
 
 Choices = Mapping[str, Choice]
@@ -122,10 +122,10 @@ class _Merge:
         """Return from which side an element comes."""
         base, ours, theirs = self.base.get(key), self.ours.get(key), self.theirs.get(key)
         stacked = key in self.mine.stacked and key in self.theirs
-        if _equal(ours, theirs) or (_equal(ours, base) and not stacked):
+        if unchanged(ours, theirs) or (unchanged(ours, base) and not stacked):
             return "theirs"
-        if _equal(theirs, base) and key not in self.other.stacked:
-            return "mine" if not _equal(ours, base) else "theirs"
+        if unchanged(theirs, base) and key not in self.other.stacked:
+            return "mine" if not unchanged(ours, base) else "theirs"
         if is_live(ours) and is_live(theirs):
             return self._between(key)
         if is_live(base):  # one deleted it or both did; what both touched was decided before
@@ -171,9 +171,9 @@ class _Merge:
         element = ours if mine else theirs
         self.home[key] = (self.ours,) if mine else (self.theirs,)
         self.away[key] = self.theirs if mine else self.ours
-        if _equal(ours, theirs):  # it stands as it is in both
+        if unchanged(ours, theirs):  # it stands as it is in both
             self.home[key] = self.theirs, self.ours
-        elif choice != "theirs" and not _equal(theirs, self.base.get(key)):
+        elif choice != "theirs" and not unchanged(theirs, self.base.get(key)):
             self.newer.add(key)
         if choice == "both" and ours is not None and theirs is not None:
             changed = self.mine.fields(key) - {STACK}
@@ -259,12 +259,6 @@ def _is_label(element: Element) -> bool:
 def _member(version: Mapping[str, Any], name: str) -> list[Any]:
     """Return a member for comparing: one that is absent is another thing than one that is null."""
     return [version[name]] if name in version else []
-
-
-def _equal(one: Element | None, other: Element | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return same(one, other, doubles=True)
 
 
 def _content(element: Element) -> Element:

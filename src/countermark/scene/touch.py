@@ -89,6 +89,11 @@ def is_live(element: Element | None) -> bool:
     return element is not None and not element.get("isDeleted")
 
 
+def unchanged(one: Element | None, other: Element | None) -> bool:
+    """Say whether two versions of an element say the same, numbers compared as JavaScript does."""
+    return one is other or (one is not None and other is not None and (one == other or same(one, other, doubles=True)))
+
+
 def value_of(element: Mapping[str, Any], field: str) -> Any:
     """Return a field's value, or what the editor takes in its place where there is none."""
     value = element.get(field)
@@ -111,7 +116,7 @@ class Side:
     def rank(self, key: Key) -> Rank:
         """Return how much was done to an element that is live in both versions."""
         before, after = self.before[key], self.after[key]
-        if same(before, after, doubles=True):
+        if unchanged(before, after):
             return Rank.SAME
         if self.done(key):
             return Rank.DONE

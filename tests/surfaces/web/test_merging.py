@@ -38,6 +38,7 @@ def agent_moves_db(site: Site) -> None:
     assert site.save("plan", move, request_id="agent").status == 200
 
 
+@pytest.mark.promise("scene.merge.proposed")
 def test_changes_of_different_elements_are_proposed_together_and_saved_by_the_page(
     site: Site, base: dict[str, Any]
 ) -> None:
@@ -58,6 +59,7 @@ def test_changes_of_different_elements_are_proposed_together_and_saved_by_the_pa
     assert (element(now, "db")["y"], element(now, "api")["strokeColor"]) == (200, "#e03131")
 
 
+@pytest.mark.promise("scene.merge.proposed")
 def test_what_both_changed_is_named_with_what_can_be_chosen(site: Site, base: dict[str, Any]) -> None:
     mine = copy.deepcopy(base)
     element(mine, "db")["x"] = 900

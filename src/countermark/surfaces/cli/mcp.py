@@ -15,7 +15,7 @@ from countermark.surfaces.cli.call import Answer, Call, command
     multiple=True,
     default=("vector",),
     show_default=True,
-    help="A domain: vector, scene. Repeatable, or several with commas.",
+    help="A set: vector, scene, scene-view. Repeatable, or several with commas.",
 )
 @click.option("--grant", "grant_id", metavar="GRANT", help="The grant all calls act under; by default the workspace's.")
 def mcp(call: Call, toolsets: tuple[str, ...], grant_id: str | None) -> Answer | None:

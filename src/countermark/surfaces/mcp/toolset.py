@@ -20,9 +20,12 @@ MOST_BYTES: Final = 16 * 1024
 _DOMAINS: Final = {
     "vector": ("countermark.vector.tools", "countermark.vector.adapter:VectorAdapter"),
     "scene": ("countermark.scene.tools", "countermark.scene.adapter:SceneAdapter"),
+    "scene-view": ("countermark.scene.view", "countermark.scene.adapter:SceneAdapter"),
 }
-SCENE_READ: Final = "excalidraw_scene_read"
-_WITHOUT_TASKS: Final = frozenset({"scene"})
+SCENES: Final = frozenset({"scene", "scene-view"})
+"""The sets over scenes."""
+
+_WITHOUT_TASKS: Final = SCENES
 """Domains whose calls are over when they answer: their store, not a task, says what became of a lost reply."""
 _TASK: Final = {"type": "string", "minLength": 1, "maxLength": 64, "description": "The task a write answered with."}
 
@@ -30,8 +33,8 @@ _TASK: Final = {"type": "string", "minLength": 1, "maxLength": 64, "description"
 def load(names: Sequence[str]) -> tuple[list[Tool], list[Adapter]]:
     """Return the tools and adapters of domains by name; raise `not_found` or `part_unavailable`."""
     tools: list[Tool] = [TASK_STATUS, TASK_CANCEL] if with_tasks(names) else []
-    adapters: list[Adapter] = []
-    for name in names:
+    adapters: dict[str, Adapter] = {}
+    for name in dict.fromkeys(names):
         if name not in _DOMAINS:
             raise CountermarkError(
                 "not_found", f"There is no toolset {name!r}.", next_action=f"Choose one of: {', '.join(_DOMAINS)}."
@@ -45,10 +48,14 @@ def load(names: Sequence[str]) -> tuple[list[Tool], list[Adapter]]:
             raise CountermarkError(
                 "part_unavailable",
                 f"The {name} domain cannot be loaded here: {error}.",
-                next_action=f"Install it: pip install 'countermark[{name}]', then see `countermark doctor`.",
+                next_action=f"Install it: pip install 'countermark[{_extra(name)}]', then see `countermark doctor`.",
             ) from error
-        adapters.append(made())
-    return tools, adapters
+        adapters.setdefault(adapter, made())
+    return tools, list(adapters.values())
+
+
+def _extra(name: str) -> str:
+    return "scene" if name in SCENES else name
 
 
 def with_tasks(names: Sequence[str]) -> bool:
