@@ -171,7 +171,7 @@ def verdict(done: Evidence) -> Verdict:
 @lru_cache(maxsize=1)
 def maker() -> Engine:
     """Return who makes the bytes of scenes: the sources of this domain."""
-    return Engine("countermark scene", _sources(tuple(sorted(path.name for path in (_ROOT / NAME).glob("*.py"))), NAME))
+    return Engine("countermark scene", _sources(_files(), NAME))
 
 
 @lru_cache(maxsize=1)
@@ -186,6 +186,11 @@ def _version() -> str:
         return metadata.version("countermark")
     except metadata.PackageNotFoundError:
         return "not installed"
+
+
+def _files() -> tuple[str, ...]:
+    root = _ROOT / NAME
+    return tuple(sorted(path.relative_to(root).as_posix() for path in root.rglob("*.py")))
 
 
 def _sources(files: tuple[str, ...], folder: str) -> str:

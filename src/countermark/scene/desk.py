@@ -29,6 +29,7 @@ from countermark.scene.repair import Repaired, repair
 
 if TYPE_CHECKING:
     from countermark.kernel.workspace import Workspace
+    from countermark.scene.exchange.take import Taken
     from countermark.scene.exporter import Exporter
 
 Json = dict[str, Any]
@@ -154,6 +155,28 @@ class Desk:
         wanted = Wanted(None, request_id, payload=parts)
         done = self._way.create(name, made.scene, request_id=request_id, payload_sha256=wanted.digest("create"))
         return {**done.wire(), "summary": f"Created with {_count(made.added, 'element')}.", **_guessed(made)}
+
+    def take(self, data: bytes) -> Taken:
+        """Return what a file from elsewhere would become here; stores nothing (`exchange.take`)."""
+        from countermark.scene.exchange.take import take  # noqa: PLC0415 - for imports alone
+
+        return take(data, Env(limits=self.limits))
+
+    def import_scene(self, name: Any, taken: Taken, source: bytes, request_id: str | None = None) -> Json:
+        """Create a scene of what was taken from a file, as `import`; `source` are that file's bytes."""
+        names.check(name)
+        done = self._way.create(
+            name, taken.scene, actor="import", request_id=request_id, payload_sha256=sha256_hex(b"import" + source)
+        )
+        return {**done.wire(), **taken.wire()}
+
+    def import_items(self, taken: Taken) -> Json:
+        """Put the items of a library that was taken behind those of the folder's own; those it has stay once."""
+        kept = self.library()
+        known = {item["id"] for item in kept.items}
+        fresh = [item for item in taken.items if item["id"] not in known]
+        done = self.put_library([*kept.items, *fresh], kept.revision)
+        return {**done, "added": len(fresh), "known": len(taken.items) - len(fresh), **taken.wire()}
 
     def apply(self, name: Any, operations: Any, app_state: Any, wanted: Wanted) -> Json:
         """Apply operations to the scene at a revision; one bad operation rejects all (seed 3 §4.4)."""

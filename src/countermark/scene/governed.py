@@ -93,16 +93,22 @@ class Governed:
             thread.join(WAIT_SECONDS)
 
     def create(
-        self, name: str, scene: Scene, *, request_id: str | None = None, payload_sha256: str | None = None
+        self,
+        name: str,
+        scene: Scene,
+        *,
+        actor: str | None = None,
+        request_id: str | None = None,
+        payload_sha256: str | None = None,
     ) -> Evidence:
-        """Create a scene (`Store.create`)."""
+        """Create a scene (`Store.create`); the sidecar names another actor where it is an import."""
         return self._write(
             (name,),
             request_id,
             lambda: self.store.create(
                 name,
                 scene,
-                actor=self._actor,
+                actor=actor or self._actor,
                 request_id=request_id,
                 payload_sha256=payload_sha256,
                 mark=self._grant,

@@ -69,6 +69,11 @@ def create(elements: Any, env: Env) -> Applied:
     return _done(empty(), [{"op": "add", "element": element} for element in elements], env, "/elements")
 
 
+def extend(scene: Scene, elements: Sequence[Any], env: Env) -> Applied:
+    """Return a scene with elements added, as many as the limits allow; raises as `apply` does."""
+    return _done(scene, [{"op": "add", "element": element} for element in elements], env, "/elements")
+
+
 def _done(scene: Scene, operations: Sequence[Any], env: Env, root: str) -> Applied:
     env = replace(env, files=_files(scene, env), guessed={})
     change = Change(Draft(scene, env))

@@ -19,6 +19,7 @@ from countermark.scene.spelling import shown
 from countermark.scene.vocabulary import CONTAINERS, FRAMES
 
 _ENDS: Final = (START, END)
+_END: Final = {START: "a startBinding", END: "an endBinding"}
 
 
 class Fix(NamedTuple):
@@ -96,9 +97,9 @@ class _Work:
                     continue
                 target = self.live(target_of(element[end]))
                 if element.get("type") != "arrow":
-                    self.fix(place, f"is no arrow and had a {end}", **{end: None})
+                    self.fix(place, f"is no arrow and had {_END[end]}", **{end: None})
                 elif target is None or not can_hold(target):
-                    self.fix(place, f"had a {end} to what cannot hold it", **{end: None})
+                    self.fix(place, f"had {_END[end]} to what cannot hold it", **{end: None})
 
     def _each(self, member: str, fits: Callable[[Element], bool], what: str) -> None:
         for place, element in enumerate(list(self.now)):

@@ -198,3 +198,63 @@ def test_a_text_measured_by_assumption_is_named_in_the_answer_and_no_other_is(he
     assert (one["id"], "U+1F680" in one["reason"]) == ("t", True)
     gone = [{"op": "add", "element": {**text, "id": "u", "fontFamily": 2}}, {"op": "delete", "id": "u"}]
     assert "approximate" not in applied(here, gone, "--json").data
+
+
+SKELETON = [
+    {"type": "rectangle", "id": "a", "x": 0, "y": 0, "label": {"text": "One"}, "sparkle": True},
+    {"type": "arrow", "id": "go", "x": 200, "y": 20, "start": {"id": "a"}},
+]
+
+
+def test_an_import_tells_what_it_did_and_never_takes_the_place_of_a_scene(here: Here) -> None:
+    (here.folder / "My Plan.excalidraw.json").write_text(json.dumps(SKELETON))
+    said = here("scene", "import", "My Plan.excalidraw.json", "--dry-run")
+    assert said.out.startswith("Would import my-plan from skeletons: 3 elements.")
+    assert not (here.folder / "my-plan.excalidraw").exists()
+    said = here("scene", "import", "My Plan.excalidraw.json")
+    assert said.status == 0
+    assert "Imported my-plan from skeletons: 3 elements." in said.out
+    assert "1 dropped:\ndropped  a  sparkle" in said.out
+    assert here.json("scene", "history", "my-plan").data["versions"][0]["savedBy"] == "import"
+    before = (here.folder / "my-plan.excalidraw").read_bytes()
+    assert here("scene", "import", "My Plan.excalidraw.json").status == 5
+    assert (here.folder / "my-plan.excalidraw").read_bytes() == before
+    done = here.json("scene", "import", "My Plan.excalidraw.json", "--name", "other", "--request-id", "r").data
+    assert (done["revision"], done["format"], done["report"]["dropped"]) == (1, "skeletons", 1)
+    again = here.json("scene", "import", "My Plan.excalidraw.json", "--name", "other", "--request-id", "r")
+    assert again.error["details"]["sameRequest"] is True
+
+
+def test_an_import_that_is_refused_leaves_nothing_behind(here: Here) -> None:
+    (here.folder / "boxes.json").write_text(json.dumps(SKELETON))
+    (here.folder / "broken.excalidraw.md").write_text("---\nexcalidraw-plugin: parsed\n---\n")
+    (here.folder / "link.json").symlink_to("boxes.json")
+    before = {path.name for path in here.folder.rglob("*") if "locks" not in path.parts}
+    for status, arguments in (
+        (2, ("broken.excalidraw.md", "--name", "a")),
+        (2, ("boxes.json", "--name", "../a")),
+        (2, ("boxes.json", "--library")),
+        (2, ("boxes.json", "--library", "--name", "a")),
+        (2, ("link.json", "--name", "a")),
+        (3, ("none.json", "--name", "a")),
+        (4, ("boxes.json", "--name", "a", "--grant", "narrow")),
+    ):
+        assert here("scene", "import", *arguments).status == status, arguments
+    after = {path.name for path in here.folder.rglob("*") if "locks" not in path.parts}
+    assert {name for name in after - before if not name.startswith((".dsh", "backups", "intents"))} <= {
+        "quarantine",
+        "trash",
+    }
+    assert not (here.folder / "a.excalidraw").exists()
+
+
+def test_a_library_goes_into_the_folders_own_once(here: Here) -> None:
+    item = {"id": "i", "status": "published", "created": 1, "elements": [{**BOX, "isDeleted": False}]}
+    (here.folder / "shapes.excalidrawlib").write_text(
+        json.dumps({"type": "excalidrawlib", "version": 2, "libraryItems": [item]})
+    )
+    assert "Would put 1 item" in here("scene", "import", "shapes.excalidrawlib", "--library", "--dry-run").out
+    assert "Put 1 item into the library." in here("scene", "import", "shapes.excalidrawlib", "--library").out
+    again = here.json("scene", "import", "shapes.excalidrawlib", "--library").data
+    assert (again["added"], again["known"], again["itemCount"], again["duplicate"]) == (0, 1, 1, True)
+    assert "from a library: 1 element" in here("scene", "import", "shapes.excalidrawlib").out

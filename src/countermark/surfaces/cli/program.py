@@ -70,6 +70,7 @@ SCENE: Final[dict[str, Wanted | Later]] = {
     "rename": Wanted("scene:rename", "Give a scene another name, with its history."),
     "trash": Wanted("scene_trash:trash", "Put a scene into the trash, with its history, or list what lies there."),
     "untrash": Wanted("scene_trash:untrash", "Bring a scene back out of the trash, with its history."),
+    "import": Wanted("scene_import:import_scene", "Import a drawing that another program wrote."),
     "search": Wanted("scene_search:search", "Find a text in all scenes of the folder."),
     "diff": Wanted("scene_diff:diff", "Say what differs between two revisions of a scene."),
     "lint": Wanted("scene_lint:lint", "Find what looks wrong in a scene, and suggest what would mend it."),
