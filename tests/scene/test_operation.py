@@ -316,3 +316,18 @@ def test_a_moved_target_takes_an_arrow_s_stored_label_along_as_wide_as_it_is() -
     assert after["y"] + 31.5 / 2 == pytest.approx(arrow["y"] + arrow["points"][1][1] / 2)
     edited = done(base, update("b", x=300), update("r", label="as others measured it")).scene
     assert of(edited, "l")["width"] != 77.125
+
+
+def test_labels_of_many_elements_are_found_without_a_pass_over_the_scene_for_each() -> None:
+    scene = drawn(*(box(f"b{number}", x=300 * number) for number in range(40)))
+    looks: list[str] = []
+
+    class Watched(dict[str, Any]):
+        def get(self, key: str, default: Any = None) -> Any:
+            looks.append(key)
+            return super().get(key, default)
+
+    watched = scene.replaced(elements=[Watched(element) for element in scene.elements])
+    done = apply(watched, [update(f"b{number}", label="x") for number in range(40)], env())
+    assert done.updated == 40
+    assert looks.count("frameId") <= 4 * 40

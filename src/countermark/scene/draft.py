@@ -6,6 +6,7 @@ Who depends on whom (arrows on targets, text on containers, children on frames) 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from countermark.scene import order
@@ -26,6 +27,7 @@ class Draft:
         self._behind: dict[str, list[str]] = {}
         self._before: dict[str, list[str]] = {}
         self._tail: list[str] = []
+        self._named_by_new: dict[str, list[str]] = {}
 
     def get(self, name: str | None) -> Element | None:
         """Return an element as it is now, tombstones too, for reading."""
@@ -55,6 +57,8 @@ class Draft:
         """Put a new element in: a label right behind its container, a child right before its frame, else on top."""
         name = element["id"]
         self.made[name] = element
+        if element.get("type") == "text" and isinstance(element.get("containerId"), str):
+            self._named_by_new.setdefault(element["containerId"], []).append(name)
         self._put(name, element)
 
     def settle(self, name: str) -> None:
@@ -90,6 +94,22 @@ class Draft:
         for name, found in self.made.items():
             if not found.get("isDeleted"):
                 yield name, found
+
+    def texts_in(self, container: str) -> Iterator[str]:
+        """Yield the live texts that name a container, those of the scene first."""
+        for name in (*self._named_by_old.get(container, ()), *self._named_by_new.get(container, ())):
+            text = self.live(name)
+            if text is not None and text.get("containerId") == container:
+                yield name
+
+    @cached_property
+    def _named_by_old(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for name, element in self.base.items():
+            container = element.get("containerId")
+            if element.get("type") == "text" and isinstance(container, str):
+                found.setdefault(container, []).append(name)
+        return found
 
     def order(self) -> list[Element]:
         """Return all elements in drawing order, with order keys for those that are new or moved."""

@@ -10,7 +10,7 @@ from countermark.scene.relation import Relations, is_sound, label_of
 from countermark.scene.vocabulary import FRAMES
 
 
-def enter(change: Change, found: Relations) -> None:
+def enter(change: Change) -> None:
     """Put elements into the frames that they name, their labels along; raises `invalid_reference`."""
     draft = change.draft
     for wish in change.framed.values():
@@ -32,7 +32,7 @@ def enter(change: Change, found: Relations) -> None:
                     next_action="Name a frame of the scene, or null.",
                     details={"pointer": wish.pointer, "element": wish.element, "reference": wanted},
                 )
-        label = change.labels.get(wish.element) or label_of(draft, wish.element, found.texts)
+        label = change.labels.get(wish.element) or label_of(draft, wish.element)
         if label is not None:
             draft.set(label, frameId=wanted)
         before = draft.base.get(wish.element)

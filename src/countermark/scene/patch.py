@@ -22,7 +22,6 @@ from countermark.scene.field import Fields
 from countermark.scene.label import measure
 from countermark.scene.line import line_points, set_points
 from countermark.scene.relation import container_of, label_of, part, require_sound
-from countermark.scene.relation import relations as found_relations
 from countermark.scene.spelling import shown
 from countermark.scene.vocabulary import ARROWHEADS, FARTHEST, FRAMES, LINEAR, READABLE, SHAPES
 
@@ -170,7 +169,7 @@ def _ends(change: Change, fields: Fields, element: Element) -> None:
 def _label(change: Change, fields: Fields, element: Element) -> None:
     name = element["id"]
     said: Label | None = label(fields, change.env)
-    known = label_of(change.draft, name, found_relations(change.draft).texts)
+    known = label_of(change.draft, name)
     if said is None:
         if known is not None:
             change.bury(known)

@@ -85,7 +85,7 @@ def _write(draft: Draft, holder: str, entries: list[Entry]) -> None:
     element["boundElements"] = entries
 
 
-def label_of(draft: Draft, container: str, texts: Mapping[str, list[str]]) -> str | None:
+def label_of(draft: Draft, container: str) -> str | None:
     """Return the live text bound to a container: the one it lists, else one that names it."""
     holder = draft.get(container)
     if holder is None or kind_of(holder) not in CONTAINERS:
@@ -94,7 +94,7 @@ def label_of(draft: Draft, container: str, texts: Mapping[str, list[str]]) -> st
         text = draft.live(entry.get("id")) if isinstance(entry.get("id"), str) else None
         if text is not None and text.get("type") == "text" and text.get("containerId") in (container, None):
             return str(text["id"])
-    return next(iter(texts.get(container, ())), None)
+    return next(draft.texts_in(container), None)
 
 
 def container_of(text: Mapping[str, Any]) -> str | None:

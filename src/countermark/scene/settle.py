@@ -29,11 +29,11 @@ def settle(change: Change) -> None:
     found = relations(draft) if old else Relations()
     _let_go(change, found)
     _contain(change)
-    frame.enter(change, found)
+    frame.enter(change)
     _bind(change)
     _require_pictures(change)
     frame.carry(change, found)
-    _labels(change, found)
+    _labels(change)
     _arrows(change, found)
 
 
@@ -67,7 +67,7 @@ def _contain(change: Change) -> None:
         if container is None or kind_of(container) not in CONTAINERS:
             _missing(wish, "is no live shape or arrow", "Name a rectangle, ellipse, diamond or arrow of the scene.")
         require_sound(container, wish.pointer)
-        if label_of(draft, wish.target, relations(draft).texts) not in (None, wish.element):
+        if label_of(draft, wish.target) not in (None, wish.element):
             _missing(wish, "has bound text already", "Update that text instead.")
         join(draft, wish.target, wish.element, "text")
         change.labels[wish.target] = wish.element
@@ -114,13 +114,13 @@ def _require_pictures(change: Change) -> None:
             _missing(wish, "is no file of the scene", "Give the file in files, or name one that is there.")
 
 
-def _labels(change: Change, found: Relations) -> None:
+def _labels(change: Change) -> None:
     draft = change.draft
     for name in {**change.relabelled, **change.shifted}:
         container = draft.live(name)
         if container is None or kind_of(container) not in CONTAINERS or not is_sound(container):
             continue
-        known = change.labels.get(name) or label_of(draft, name, found.texts)
+        known = change.labels.get(name) or label_of(draft, name)
         text = draft.live(known)
         if text is None or known is None or not is_sound(text):
             continue
@@ -174,7 +174,7 @@ def _arrows(change: Change, found: Relations) -> None:
             for target in holding:
                 if target is not None:
                     join(draft, target["id"], name, "arrow")
-        known = change.labels.get(name) or label_of(draft, name, found.texts)
+        known = change.labels.get(name) or label_of(draft, name)
         text = draft.live(known)
         if known is None or text is None or not is_sound(text):
             continue
