@@ -12,9 +12,11 @@ import pytest
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.tool import Result
 from countermark.kernel.workspace import Workspace
-from countermark.scene import view
+from countermark.raster.picture import png_size
+from countermark.scene import node, view
 from countermark.scene.adapter import SceneAdapter
 from countermark.scene.desk import Desk, Wanted
+from tests.conftest import unavailable
 
 BOX = {"type": "rectangle", "id": "box", "x": 0, "y": 0, "width": 100, "height": 50, "label": "API"}
 
@@ -47,6 +49,32 @@ def test_what_a_link_names_can_be_read(workspace: Workspace) -> None:
     whole = view.resource(workspace, "countermark://scene/plan")
     assert whole is not None
     assert whole.text.encode() == (workspace.path / "plan.excalidraw").read_bytes()
+
+
+@pytest.fixture
+def drawing() -> None:
+    """Need what draws scenes."""
+    try:
+        node.find()
+    except CountermarkError as error:
+        unavailable("scene render", error.sentence)
+
+
+@pytest.mark.usefixtures("drawing")
+def test_a_scene_comes_as_a_picture_with_its_svg_as_a_link(workspace: Workspace) -> None:
+    seen = call(workspace, "render", revision=1, scale=2)
+    (picture,) = seen.pictures
+    assert (picture.media_type, png_size(picture.data)) == ("image/png", (seen.data["width"], seen.data["height"]))
+    (link,) = seen.links
+    assert link.uri == "countermark://scene/plan/1.svg"
+    there = view.resource(workspace, link.uri)
+    assert there is not None
+    assert there.media_type == link.media_type == "image/svg+xml"
+    assert there.text.startswith("<svg ")
+    assert call(workspace, "render", format="svg").pictures == ()
+    (marks,) = call(workspace, "diff", picture=True).pictures
+    assert png_size(marks.data)[0] > png_size(picture.data)[0] / 2
+    assert not call(workspace, "diff").pictures
 
 
 @pytest.mark.parametrize(

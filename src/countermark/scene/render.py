@@ -73,15 +73,17 @@ def render(  # noqa: PLR0913 - one word for each thing that can be chosen
             details={"scale": scale},
         )
     found = desk.read(name) if revision is None else desk.version(name, revision)
+    look = Look(dark=dark, fonts=fonts, embed=embed_scene, background=background, scale=scale)
+    return drawn(desk, found, format, look)
+
+
+def drawn(desk: Desk, found: Found, format: Format, look: Look) -> Rendered:  # noqa: A002 - the word that people say
+    """Return a document as the editor draws it, stored or not; raises as `render` does."""
     warnings = _drawable(found, desk)
     svg_only = format == "svg"
-    look = Look(
-        dark=dark,
-        fonts=fonts and svg_only,
-        embed=embed_scene and svg_only,
-        background=background,
-        scale=scale if svg_only else 1.0,
-    )
+    scale = look.scale
+    if not svg_only:
+        look = look._replace(fonts=False, embed=False, scale=1.0)
     made = desk.exporter().export(found.data.decode("utf-8"), look)
     svg = _NO_XML.sub("", made.svg).replace("&nbsp;", "&#160;")
     size = _SIZE.match(svg)

@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from countermark.kernel.tool import Link, Picture, Result, Tool, read_schema
-from countermark.scene import compare, render
+from countermark.scene import compare, marked, render
 from countermark.scene.codes import refuse
 from countermark.scene.desk import Desk
 from countermark.scene.lint import lint
+from countermark.scene.render import Rendered
 from countermark.scene.tools import failure
 
 if TYPE_CHECKING:
@@ -58,23 +59,14 @@ def resource(workspace: Workspace, uri: str) -> Resource | None:
 
 
 def _render(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
-    wanted = arguments.get("format", _FORMATS[0])
     made = render.render(
         Desk(workspace, actor="agent"),
         arguments["name"],
         revision=_revision(arguments, "revision"),
-        format=wanted,
+        format=arguments.get("format", "png"),
         dark=arguments.get("dark", False),
         scale=arguments.get("scale", 1.0),
     )
-    seen = made.format != "svg"  # an SVG is text, and goes by its link
-    if seen and len(made.data) > MOST_PICTURE:
-        raise refuse(
-            "too_large",
-            f"The picture has {len(made.data)} bytes, more than the {MOST_PICTURE} that an answer carries.",
-            next_action="Ask with a smaller scale, or for the format svg, which is a link.",
-            details={"byteLength": len(made.data), "limit": MOST_PICTURE},
-        )
     data = {
         "ok": True,
         "name": made.name,
@@ -86,13 +78,15 @@ def _render(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
         "byteLength": len(made.data),
         "warnings": list(made.warnings[:MOST_ROWS]),
     }
-    pictures = (Picture(made.media_type, made.data),) if seen else ()
+    pictures = (_picture(made),) if made.format != "svg" else ()  # an SVG is text, and goes by its link
     return Result("", data, (_link(made.name, made.revision, "svg", render.MEDIA_TYPES["svg"]),), pictures)
 
 
 def _diff(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
     older, newer = _revision(arguments, "from"), _revision(arguments, "to")
-    found = compare.revisions(Desk(workspace, actor="agent"), arguments["name"], older, newer)
+    desk = Desk(workspace, actor="agent")
+    found = compare.revisions(desk, arguments["name"], older, newer)
+    pictures = (_picture(marked.picture(desk, found, "png")),) if arguments.get("picture", False) else ()
     lines = found.diff.lines()
     wire = found.diff.wire()
     rows = {
@@ -110,7 +104,7 @@ def _diff(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
         "left": max(0, len(lines) - MOST_ROWS),
     }
     ends = dict.fromkeys((found.older.revision, found.newer.revision))
-    return Result("", data, tuple(_link(found.newer.name, one) for one in ends))
+    return Result("", data, tuple(_link(found.newer.name, one) for one in ends), pictures)
 
 
 def _lint(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
@@ -127,6 +121,17 @@ def _history(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
     rows = Desk(workspace, actor="agent").history(name)
     data = {"ok": True, "name": name, "versions": rows[:MOST_ROWS], "left": max(0, len(rows) - MOST_ROWS)}
     return Result("", data, tuple(_link(name, int(row["revision"])) for row in rows[:_LINKED]))
+
+
+def _picture(made: Rendered) -> Picture:
+    if len(made.data) > MOST_PICTURE:
+        raise refuse(
+            "too_large",
+            f"The picture has {len(made.data)} bytes, more than the {MOST_PICTURE} that an answer carries.",
+            next_action="Ask excalidraw_scene_render with a smaller scale, or for the format svg, which is a link.",
+            details={"byteLength": len(made.data), "limit": MOST_PICTURE},
+        )
+    return Picture(made.media_type, made.data)
 
 
 def _link(name: str, revision: int, kind: str = "excalidraw", media_type: str = DOCUMENT) -> Link:
@@ -150,7 +155,6 @@ def _revision(arguments: Mapping[str, Any], member: str) -> int | None:
 _NAME: Final = {"type": "string", "description": "Scene name"}
 _NUMBER: Final = {"type": "integer", "minimum": 0}
 _LOW, _HIGH = render.SCALES
-_FORMATS: Final = sorted(render.MEDIA_TYPES)
 
 TOOLS: Final = (
     Tool(
@@ -161,7 +165,7 @@ TOOLS: Final = (
             {
                 "name": _NAME,
                 "revision": {**_NUMBER, "description": "Left out: the current one"},
-                "format": {"enum": _FORMATS, "description": f"Left out: {_FORMATS[0]}; svg is a link alone"},
+                "format": {"enum": sorted(render.MEDIA_TYPES), "description": "Left out: png; svg is a link alone"},
                 "dark": {"type": "boolean"},
                 "scale": {"type": "number", "minimum": _LOW, "maximum": _HIGH},
             },
@@ -180,6 +184,10 @@ TOOLS: Final = (
                 "name": _NAME,
                 "from": {**_NUMBER, "description": "Left out: the one before `to`"},
                 "to": {**_NUMBER, "description": "Left out: the current one"},
+                "picture": {
+                    "type": "boolean",
+                    "description": "A picture too: added green, changed orange, removed red",
+                },
             },
             "name",
         ),

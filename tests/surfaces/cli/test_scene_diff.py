@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from countermark.kernel.errors import CountermarkError
 from countermark.kernel.workspace import Workspace
+from countermark.scene import node
 from countermark.scene.adapter import SceneAdapter
 from countermark.scene.desk import Desk, Wanted
 from countermark.surfaces.cli.scene_watch import Witness
+from tests.conftest import unavailable
 
 from .conftest import Here
 
@@ -51,6 +54,20 @@ def test_a_revision_that_is_not_kept_is_not_found(here: Here) -> None:
     assert here("scene", "diff", "plan", "9").status == 3
     assert here("scene", "diff", "plan", "1", "9").status == 3
     assert here("scene", "diff", "none").status == 3
+
+
+def test_a_picture_is_drawn_by_its_ending_or_refused_before_anything_is_done(here: Here) -> None:
+    said = here("scene", "diff", "plan", "-o", "changes.pdf")
+    assert (said.status, "changes.pdf ends in none of .svg or .png" in said.err) == (2, True)
+    try:
+        node.find()
+    except CountermarkError as error:
+        unavailable("scene render", error.sentence)
+    said = here("scene", "diff", "plan", "-o", "changes.svg")
+    assert "Drawn to changes.svg" in said.out
+    assert "#2f9e44" in (here.folder / "changes.svg").read_text()
+    assert here("scene", "diff", "plan", "-o", "changes.svg").status != 0
+    assert here("scene", "diff", "plan", "-o", "changes.svg", "--replace").status == 0
 
 
 def test_a_watch_tells_who_changed_what_a_rename_and_an_end(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,11 +84,12 @@ def render(  # noqa: PLR0913 - one word for each thing that can be chosen
     if output is None and not call.json:
         return Answer({}, raw=made.data)
     if output is not None:
-        _write(Path(output), made.data, replace=replace)
+        write(Path(output), made.data, replace=replace)
     return Answer(_facts(made, output), _lines(made, output))
 
 
-def _write(path: Path, data: bytes, *, replace: bool) -> None:
+def write(path: Path, data: bytes, *, replace: bool) -> None:
+    """Write a picture; raise `output_exists` for a file that is there, unless it is to be replaced."""
     if path.name in {"", ".."}:
         raise CountermarkError("input_invalid", f"{path} is no file.", next_action="Name a file: -o FILE.")
     with Root(path.absolute().parent) as folder:
