@@ -3,9 +3,10 @@ import type { Asked } from "./draw.ts";
 
 export const NAME = "countermark-render";
 
+// Fractions come as texts: a message with one in it takes its sender twenty times as long to spell (RFC 8785).
 const WIDTH = {
   type: "object",
-  properties: { font: { type: "string" }, text: { type: "string" }, width: { type: "number" } },
+  properties: { font: { type: "string" }, text: { type: "string" }, width: { type: "string" } },
   required: ["font", "text", "width"],
 } as const;
 
@@ -20,7 +21,7 @@ export const TOOL = {
       fonts: { type: "boolean" },
       embed: { type: "boolean" },
       background: { type: "boolean" },
-      scale: { type: "number" },
+      scale: { type: "string" },
       padding: { type: "number" },
       widths: { type: "array", items: WIDTH },
     },
@@ -29,7 +30,8 @@ export const TOOL = {
   },
 } as const;
 
-export type Call = Asked & { widths: { font: string; text: string; width: number }[] };
+type Width = { font: string; text: string; width: number };
+export type Call = Asked & { widths: Width[] };
 
 /** Return the arguments of a call, or null where they are not what is declared. */
 export function read(value: unknown): Call | null {
@@ -38,11 +40,15 @@ export function read(value: unknown): Call | null {
   const plain = Object.entries(TOOL.inputSchema.properties).every(([name, { type }]) =>
     type === "array" ? Array.isArray(given[name]) : typeof given[name] === type,
   );
-  const measured = plain && (given["widths"] as unknown[]).every(isWidth);
-  return measured ? (given as unknown as Call) : null;
+  if (!plain) return null;
+  const widths = (given["widths"] as unknown[]).map(width);
+  const scale = Number(given["scale"]);
+  if (!Number.isFinite(scale) || widths.includes(null)) return null;
+  return { ...(given as unknown as Call), scale, widths: widths as Width[] };
 }
 
-function isWidth(value: unknown): boolean {
+function width(value: unknown): Width | null {
   const one = value as { font?: unknown; text?: unknown; width?: unknown } | null;
-  return typeof one?.font === "string" && typeof one.text === "string" && typeof one.width === "number";
+  if (typeof one?.font !== "string" || typeof one.text !== "string" || typeof one.width !== "string") return null;
+  return { font: one.font, text: one.text, width: Number(one.width) };
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -175,6 +176,17 @@ def test_a_bundle_of_another_version_is_not_used(
     monkeypatch.setattr(node, "find", lambda: parts._replace(bundle=other))
     with pytest.raises(CountermarkError, match="another version"):
         render(draws(BOX), "plan")
+
+
+def test_an_exporter_that_nobody_closed_leaves_no_child(draws: Draws) -> None:
+    workspace = draws(BOX).workspace
+    forgotten = exporter.Exporter(workspace)
+    forgotten.export(json.dumps({"elements": [], "files": {}}), exporter.Look())
+    live = workspace.locks / "render-0.live"
+    assert descendants_alive(live)
+    del forgotten
+    gc.collect()
+    assert not descendants_alive(live)
 
 
 def test_a_scene_that_takes_too_long_is_stopped(draws: Draws, monkeypatch: pytest.MonkeyPatch) -> None:

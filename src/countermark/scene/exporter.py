@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import threading
+import weakref
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from countermark.kernel.errors import CountermarkError
@@ -63,6 +64,9 @@ class Exporter:
         self._workspace = workspace
         self._turn = threading.Lock()
         self._child: Child | None = None
+        self._held = ExitStack()
+        weakref.finalize(self, self._held.close)  # an owner that forgets to close leaves no child
+        self._deadline = 0.0
         self._session: Session | None = None
 
     def export(self, scene: str, look: Look) -> Exported:
@@ -72,7 +76,7 @@ class Exporter:
         editor's code fails on the scene.
         """
         with self._turn:
-            asked = {"scene": scene, **look._asdict(), "widths": []}
+            asked = {"scene": scene, **look._asdict(), "scale": repr(look.scale), "widths": []}
             for _ in range(ROUNDS):
                 said = self._asked(asked)
                 if "unmeasured" not in said:
@@ -92,7 +96,7 @@ class Exporter:
     def _asked(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
         warm = self._session is not None
         reply = self._call(asked)
-        if isinstance(reply, Ambiguous) and warm and not self._overdue(reply):
+        if isinstance(reply, Ambiguous) and warm and not self._overdue():
             reply = self._call(asked)  # it ended while nobody asked
         match reply:
             case Answered(structured=structured) if structured is not None:
@@ -101,7 +105,7 @@ class Exporter:
                 raise _failed(message)
             case RpcError(message=message):
                 raise _failed(message)
-            case Ambiguous() if self._overdue(reply):
+            case Ambiguous() if self._overdue():
                 raise CountermarkError(
                     "deadline_exceeded",
                     f"The editor had not drawn the scene after {SECONDS} seconds and was stopped.",
@@ -113,8 +117,7 @@ class Exporter:
 
     def _call(self, asked: Mapping[str, Any]) -> Reply:
         clock = self._workspace.clock
-        deadline = clock.monotonic() + SECONDS
-        self._deadline = deadline
+        deadline = self._deadline = clock.monotonic() + SECONDS
         session = self._session or self._start(deadline)
         try:
             reply = session.call(TOOL, asked, deadline)
@@ -130,8 +133,7 @@ class Exporter:
             self._end()
         return reply
 
-    def _overdue(self, reply: Ambiguous) -> bool:
-        del reply
+    def _overdue(self) -> bool:
         return self._workspace.clock.monotonic() >= self._deadline
 
     def _start(self, deadline: float) -> Session:
@@ -149,6 +151,7 @@ class Exporter:
             if isinstance(error, CountermarkError) and error.code == "child_failed":
                 raise _not_started(said) from error
             raise
+        self._held.callback(child.close)
         self._child, self._session = child, session
         return session
 
@@ -158,10 +161,10 @@ class Exporter:
             with suppress(CountermarkError):
                 child.end_input()
                 child.stop(_GRACE_SECONDS)
-            child.close()
+            self._held.close()
 
 
-def _measured(asked: Mapping[str, Any]) -> dict[str, Any]:
+def _measured(asked: Mapping[str, Any]) -> dict[str, str]:
     """Return a text's width in px; of a size that is nothing, nothing."""
     font, text = str(asked["font"]), str(asked["text"])
     found = _FONT.match(font)
@@ -169,7 +172,7 @@ def _measured(asked: Mapping[str, Any]) -> dict[str, Any]:
         raise _failed(f"it measures in {font!r}")
     size = float(found[1])
     width = measure(text, _NUMBERS.get(found[2], 0), size).width if size > 0 else 0.0
-    return {"font": font, "text": text, "width": width}
+    return {"font": font, "text": text, "width": repr(width)}
 
 
 def _failed(why: str) -> CountermarkError:
