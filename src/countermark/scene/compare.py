@@ -13,7 +13,7 @@ from countermark.scene import document, whole
 from countermark.scene.codes import refuse
 from countermark.scene.desk import Desk, Found
 from countermark.scene.diff import Diff, diff
-from countermark.scene.dispute import unknown_choice
+from countermark.scene.dispute import unknown_choices
 from countermark.scene.document import Scene
 from countermark.scene.env import Env
 from countermark.scene.merge import Choices, merge
@@ -66,21 +66,20 @@ def proposed(
     """Return what an unsaved scene and the stored one come to.
 
     Both began with an earlier `revision`, or with `base`, that document itself, where the revision is not kept. Raises
-    `not_found` with the reason `base` when it is not, `invalid_operation` for a choice that there is not.
+    `not_found` with the reason `base` when it is not.
     """
     now = desk.read(name)
     began = whole.replacing(now.scene, base) if base is not None else _began(desk, name, revision, now)
     ours = whole.replacing(began, sent)
     found = merge(began, ours, now.scene, Env(limits=desk.limits), choices)
-    wrong = unknown_choice(choices or {}, found.conflicts)
-    if wrong is not None:
-        raise refuse(
-            "invalid_operation",
-            f"/choices: {wrong[:100]!r} is in no conflict of this merge, or cannot be chosen so.",
-            next_action="Ask again without choices; the answer lists the conflicts with what can be chosen.",
-            details={"pointer": "/choices", "choice": wrong[:100]},
-        )
-    facts = {"name": now.name, "base": {"revision": revision}, "revision": now.revision, "sha256": now.sha256}
+    facts: dict[str, Any] = {
+        "name": now.name,
+        "base": {"revision": revision},
+        "revision": now.revision,
+        "sha256": now.sha256,
+    }
+    # Somebody may have saved between two calls: a choice can be about what is no conflict any more.
+    facts["ignored"] = unknown_choices(choices or {}, found.conflicts)
     return Proposed({**facts, **proposal(began, ours, now.scene, found)}, document.dump(found.scene))
 
 

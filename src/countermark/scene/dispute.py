@@ -113,10 +113,10 @@ def name_of(key: Key) -> str:
     return f"{key[0] or ''}#{key[1]}" if key[1] or key[0] is None else key[0]
 
 
-def unknown_choice(given: Mapping[str, Any], conflicts: Iterable[Conflict]) -> str | None:
-    """Return the first id in some choices that no conflict has, or whose choice it does not offer; None if all hold."""
+def unknown_choices(given: Mapping[str, Any], conflicts: Iterable[Conflict]) -> list[str]:
+    """Return the ids in some choices that no conflict has, or whose choice it does not offer."""
     offered = {conflict.id: conflict.choices for conflict in conflicts}
-    return next((name for name, choice in given.items() if choice not in offered.get(name, ())), None)
+    return [name for name, choice in given.items() if choice not in offered.get(name, ())]
 
 
 def _deleted(mine: Account, theirs: Account, members: tuple[Key, ...]) -> Conflict | None:

@@ -73,7 +73,9 @@ def test_what_both_changed_is_named_with_what_can_be_chosen(site: Site, base: di
     assert conflict["theirs"] == ["moved 200 px down"]
     assert element(said["scene"], "db")["x"] == 400
     chosen = site.api("POST", "/scenes/plan/merge", {**ask, "choices": {"db": "mine"}}).data
-    assert (chosen["settled"], chosen["conflicts"][0]["chosen"]) == (True, "mine")
+    assert (chosen["settled"], chosen["conflicts"][0]["chosen"], chosen["ignored"]) == (True, "mine", [])
+    late = site.api("POST", "/scenes/plan/merge", {**ask, "choices": {"api": "mine", "db": "both"}}).data
+    assert (late["settled"], late["ignored"]) == (False, ["api", "db"])
     assert (element(chosen["scene"], "db")["x"], element(chosen["scene"], "db")["y"]) == (900, 0)
 
 
@@ -95,7 +97,6 @@ UNFIT: Final[tuple[tuple[dict[str, Any], str], ...]] = (
     ({"scene": {"elements": []}}, "/base_revision"),
     ({"scene": {"elements": []}, "base_revision": True}, "/base_revision"),
     ({"scene": {"elements": []}, "base_revision": 1, "choices": {"a": "ours"}}, "/choices"),
-    ({"scene": {"elements": []}, "base_revision": 1, "choices": {"nobody": "mine"}}, "/choices"),
     ({"scene": {"elements": []}, "base_revision": 1, "base": 3}, "/base"),
     ({"scene": {"elements": []}, "base_revision": 1, "force": True}, "/force"),
 )
