@@ -16,9 +16,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from countermark.kernel.errors import CountermarkError
 from countermark.kernel.files import Root
 from countermark.kernel.lock import Lock
 from countermark.kernel.workspace import Workspace
+from countermark.surfaces.cli.serve import helped
 
 from .conftest import PROGRAM, SOURCES, program
 
@@ -182,3 +184,26 @@ def test_a_drawings_folder_and_limits_of_the_workspaces_own_are_used(start: Star
     assert (tmp_path / "space/inner/plan.excalidraw").exists()
     connection.close()
     assert ended(child)[0] == 0
+
+
+def test_a_folder_whose_ledger_is_broken_is_refused_with_a_way_to_go_on_drawing(start: Start, tmp_path: Path) -> None:
+    Workspace.create(tmp_path / "space").close()
+    ledger = tmp_path / "space" / ".countermark" / "ledger.sqlite"
+    ledger.write_bytes(b"no database" * 1000)
+    child = start("space", "--json")
+    wire = json.loads(child.communicate(timeout=60)[0])
+    assert (child.returncode, wire["error"]["code"]) == (1, "ledger_broken")
+    assert "keep their revisions" in wire["error"]["next"]
+    for name in (".countermark", "countermark.toml"):
+        (tmp_path / "space" / name).rename(tmp_path / name)
+    data = said(start("space", "--json"))
+    assert data["made"] is True
+
+
+def test_a_folder_that_cannot_be_written_is_refused_with_a_way_to_go_on_drawing() -> None:
+    refusal = CountermarkError("disk_read_only", "No permission.", next_action="Make it writable.", details={"a": 1})
+    told = helped(refusal)
+    assert (told.code, told.sentence, told.details) == (refusal.code, refusal.sentence, refusal.details)
+    assert told.next_action == "Make it writable. Or copy the scenes into a folder of yours, and serve that."
+    other = CountermarkError("not_found", "No.", next_action="Look.")
+    assert helped(other) is other

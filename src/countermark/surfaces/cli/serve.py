@@ -22,6 +22,12 @@ from countermark.surfaces.cli.terminal import one_line, pairs
 if TYPE_CHECKING:
     from countermark.surfaces.web.server import Serving
 
+_WAYS: Final = {
+    "ledger_broken": "The scenes are whole whatever the ledger says. To draw at once, move "
+    f"{HOME} and {config.PROJECT_FILE} out of the folder, keep them, and serve again: a new ledger is made, and the "
+    "scenes keep their revisions.",
+    "disk_read_only": "Or copy the scenes into a folder of yours, and serve that.",
+}
 _FIRST_PORT: Final = 20_000
 _PORTS: Final = 12_000
 """Below what systems hand out by themselves (from 32768 on Linux, from 49152 on macOS)."""
@@ -41,7 +47,10 @@ def serve(call: Call, folder: str, port: int | None) -> Answer | None:
 
     path = Path(folder)
     made = not ((path / config.PROJECT_FILE).is_file() and (path / HOME).is_dir())
-    workspace = _made(path) if made else Workspace(path, adapters=opening.installed())
+    try:
+        workspace = _made(path) if made else Workspace(path, adapters=opening.installed())
+    except CountermarkError as error:
+        raise helped(error) from error
     with workspace, journal(workspace):
         call.folder = workspace.path
         desk = Desk(workspace, actor="ui", person=True)
@@ -67,6 +76,15 @@ def serve(call: Call, folder: str, port: int | None) -> Answer | None:
     if not call.json:
         sys.stdout.write("Stopped; nothing of it runs any more.\n")
     return None
+
+
+def helped(error: CountermarkError) -> CountermarkError:
+    """Return why a folder cannot be served, with a way to go on drawing where there is one."""
+    more = _WAYS.get(error.code)
+    if more is None:
+        return error
+    said = f"{error.next_action.rstrip('.')}. {more}"
+    return CountermarkError(error.code, error.sentence, next_action=said, details=error.details)
 
 
 def _own_port(workspace: Workspace) -> int:

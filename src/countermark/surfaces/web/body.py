@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio
 from starlette.requests import ClientDisconnect, Request
 
 from countermark.kernel.errors import CountermarkError
 from countermark.scene import jsontext
 from countermark.scene.codes import refuse
+from countermark.surfaces.web import patience
 
 
 async def read_json(request: Request, cap: int) -> dict[str, Any]:
     """Return the object in a request's body.
 
-    Raises `too_large` past `cap` bytes, `invalid_operation` for what is not one strict JSON object.
+    Raises `too_large` past `cap` bytes, `invalid_operation` for what is not one strict JSON object, or does not come to
+    its end in time.
     """
     kind, _, parameters = request.headers.get("content-type", "").partition(";")
     charset = parameters.strip().lower()
@@ -37,10 +40,18 @@ async def _read(request: Request, cap: int) -> bytes:
         raise _too_large(cap)
     data = bytearray()
     try:
-        async for chunk in request.stream():
-            data += chunk
-            if len(data) > cap:
-                raise _too_large(cap)
+        with anyio.fail_after(patience.BODY_SECONDS):
+            async for chunk in request.stream():
+                data += chunk
+                if len(data) > cap:
+                    raise _too_large(cap)
+    except TimeoutError as late:
+        raise refuse(
+            "invalid_operation",
+            f"The request's body did not come to its end within {patience.BODY_SECONDS:g} s.",
+            next_action="Send it again, whole.",
+            details={"reason": "timeout"},
+        ) from late
     except ClientDisconnect as gone:
         raise refuse(
             "invalid_operation", "The request ended before its body did.", next_action="Send it again, whole."

@@ -22,6 +22,7 @@ from countermark.surfaces.web.answer import Report
 from countermark.surfaces.web.assets import Assets
 from countermark.surfaces.web.evidence import Evidence
 from countermark.surfaces.web.guard import START
+from countermark.surfaces.web.patience import Patient
 from countermark.surfaces.web.place import overlay
 from countermark.surfaces.web.session import LOOPBACK, Sessions
 from countermark.surfaces.web.stream import Hub
@@ -107,7 +108,7 @@ class Serving:
         )
         config = uvicorn.Config(
             made,
-            http="h11",
+            http=Patient,
             ws="none",
             lifespan="on",
             log_config=None,
