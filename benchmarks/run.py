@@ -38,6 +38,7 @@ WITH_ROWS: Final = (
     "text_width",
     "scene_apply",
     "scene_render",
+    "page_ready",
 )
 """Those that hand over rows, in the table's order; the others are quoted as they printed."""
 SYNCS: Final = 200

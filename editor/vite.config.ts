@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
+import { ahead } from "./bundle/ahead.ts";
 import { contents } from "./bundle/contents.ts";
 import { FAMILIES, fonts } from "./bundle/fonts.ts";
 import { offline } from "./bundle/offline.ts";
@@ -11,7 +12,7 @@ const WORKER = /^(?:subset-|rolldown-runtime)/;
 
 export default defineConfig({
   base: "/dsh-excalidraw/assets/",
-  plugins: [react(), offline("page"), fonts(FONTS), contents([...FAMILIES, "Assistant"])],
+  plugins: [react(), offline("page"), ahead(), fonts(FONTS), contents([...FAMILIES, "Assistant"])],
   define: {
     "process.env.IS_PREACT": '"false"',
     __BUILD__: JSON.stringify(process.env.COUNTERMARK_BUILD ?? "unstamped"),

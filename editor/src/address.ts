@@ -26,6 +26,9 @@ function place(path: string): Place {
   return found?.[1] ? { at: "scene", name: decodeURIComponent(found[1]) } : { at: "nowhere" };
 }
 
+/** Where the page began. */
+export const beginning: Place = place(location.pathname);
+
 let known: { path: string; place: Place } | null = null;
 
 function now(): Place {

@@ -1,6 +1,6 @@
 import { lazy, Suspense, useCallback, useEffect, useRef, useState, Component, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
-import { usePlace } from "./address.ts";
+import { beginning, usePlace } from "./address.ts";
 import { listen, type News } from "./stream.ts";
 import * as wire from "./wire.ts";
 import { Failed, Link, Words } from "./view/frame.tsx";
@@ -8,7 +8,14 @@ import { List } from "./view/list.tsx";
 import "./page.css";
 
 // The editor is most of the page's weight; the list does not wait for it.
-const Scene = lazy(() => import("./view/scene.tsx"));
+const scene = (): Promise<typeof import("./view/scene.tsx")> => import("./view/scene.tsx");
+const Scene = lazy(scene);
+
+// A page that begins with a scene fetches editor, scene and health at once, and not one after the other.
+if (beginning.at === "scene") {
+  scene().catch(() => undefined);
+  wire.foresee(beginning.name);
+}
 
 function Page() {
   const place = usePlace();

@@ -75,7 +75,21 @@ function opened(body: Raw): Opened {
   return { name: text(body.name), mark: mark(body), updatedAt: text(body.updatedAt), scene: body.scene };
 }
 
-export const open = async (name: string): Promise<Opened> => opened(await parsed(call(path(name))));
+const read = async (name: string): Promise<Opened> => opened(await parsed(call(path(name))));
+
+let ahead: { readonly name: string; readonly answer: Promise<Opened> } | null = null;
+
+/** Ask for a scene before there is anything to show it with; whoever opens it first gets this answer. */
+export function foresee(name: string): void {
+  ahead = { name, answer: read(name) };
+  ahead.answer.catch(() => undefined);
+}
+
+export function open(name: string): Promise<Opened> {
+  const answer = ahead?.name === name ? ahead.answer : null;
+  ahead = null;
+  return answer ?? read(name);
+}
 
 /** Create an empty scene. One that this same request made before is the same success. */
 export async function create(name: string, requestId: string): Promise<Mark> {

@@ -42,7 +42,7 @@ export const Canvas = memo(function Canvas({ desk, theme, say }: { desk: Desk; t
           if (api.current && !state.isLoading) desk.ready(api.current);
           desk.changed();
         }}
-        initialData={async () => ({ libraryItems: (await shelf.begin()) as never[] })}
+        initialData={() => ({ libraryItems: shelf.begin() as never })}
         onLibraryChange={(items) => shelf.changed(items)}
         theme={theme}
         name={desk.name}
