@@ -114,7 +114,17 @@ def test_a_watch_ends_after_the_changes_it_was_asked_for(here: Here, monkeypatch
     said = here("scene", "watch", "plan", "--changes", "1")
     assert "plan  revision 4, by agent: 1 removed" in said.out
     assert "- ellipse at 9, 9" in said.out
+    assert said.out.startswith("Watching plan in ")
     assert here("scene", "watch", "none").status == 3
+
+
+def test_ctrl_c_is_how_a_watch_ends(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("time.sleep", interrupted)
+    said = here("scene", "watch")
+    assert (said.status, said.err) == (0, "")
 
 
 def test_what_looks_wrong_is_told_and_its_operations_are_what_apply_takes(here: Here) -> None:

@@ -43,14 +43,24 @@ def watch(call: Call, name: str | None, changes: int | None) -> None:
     with open_desk(call) as desk:
         if name is not None:
             desk.read(name)
-        for told, change in enumerate(Witness(desk, name).changes(), 1):
-            if call.json:
-                sys.stdout.write(envelope(call.command, data=change, exit_status=0))
-            else:
-                sys.stdout.writelines(f"{line}\n" for line in _lines(change))
+        witness = Witness(desk, name)
+        if not call.json:
+            what = "the scenes" if name is None else one_line(name)
+            sys.stdout.write(f"Watching {what} in {one_line(str(desk.folder))}, until Ctrl-C.\n")
             sys.stdout.flush()
-            if told == changes:
-                return
+        with suppress(KeyboardInterrupt):  # that is how it ends
+            _tell(call, witness, changes)
+
+
+def _tell(call: Call, witness: Witness, most: int | None) -> None:
+    for told, change in enumerate(witness.changes(), 1):
+        if call.json:
+            sys.stdout.write(envelope(call.command, data=change, exit_status=0))
+        else:
+            sys.stdout.writelines(f"{line}\n" for line in _lines(change))
+        sys.stdout.flush()
+        if told == most:
+            return
 
 
 class Witness:
