@@ -8,10 +8,13 @@ skipping a test fails the run: a test that silently does not run proves nothing.
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
+from itertools import count as counting
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import hypothesis
 import pytest
@@ -61,6 +64,58 @@ def roomy(folder: Path) -> bool:
 def unavailable(part: str, why: str) -> NoReturn:
     """End this test because a part it needs is not on this machine; call it inside a test or a fixture."""
     pytest.skip(f"{PREFIX}{part}: {why}")
+
+
+Ask = Callable[..., Any]
+MCP: Final = (
+    "import sys; from pathlib import Path; from countermark.surfaces.mcp import serve; "
+    "serve(Path(sys.argv[1]), toolsets=sys.argv[2].split(','), grant=sys.argv[3] or None)"
+)
+"""A program that serves tools as `countermark mcp` does: workspace, sets of tools, grant."""
+
+
+@pytest.fixture
+def mcp_command() -> Callable[..., tuple[list[str], dict[str, str]]]:
+    """Return what starts a server of tools, and its environment, by workspace, sets of tools and grant."""
+    import countermark  # noqa: PLC0415 - where the package under test lies, installed or not
+
+    env = {"PYTHONPATH": str(Path(countermark.__path__[0]).parent)}
+    return lambda space, sets, grant="": ([sys.executable, "-c", MCP, str(space), sets, grant], env)
+
+
+@pytest.fixture
+def mcp_server(
+    tmp_path: Path, mcp_command: Callable[..., tuple[list[str], dict[str, str]]]
+) -> Iterator[Callable[[Path, str, str], Ask]]:
+    """Start real servers of tools, each in a process of its own; each returns what calls one tool by our strict client.
+
+    Given a workspace, sets of tools and a grant. `ask("tools/list")` lists the tools.
+    """
+    from countermark.kernel.child import ProcessRunner  # noqa: PLC0415 - only where a server is started
+    from countermark.kernel.clock import SystemClock  # noqa: PLC0415 - likewise
+    from countermark.kernel.stdio import Session  # noqa: PLC0415 - likewise
+
+    clock = SystemClock()
+    with ExitStack() as children:
+        number = counting()
+
+        def start(space: Path, sets: str, grant: str = "") -> Ask:
+            live = tmp_path / f"live-{next(number)}"
+            live.touch()
+            argv, env = mcp_command(space, sets, grant)
+            child = ProcessRunner(clock).start(argv, liveness=live, env=env)
+            children.callback(child.close)
+            child.go()
+            session = Session(child, clock)
+
+            def ask(tool: str, **arguments: Any) -> Any:
+                if tool == "tools/list":
+                    return session.tools(clock.monotonic() + 60)
+                return session.call(tool, arguments, clock.monotonic() + 90)
+
+            return ask
+
+        yield start
 
 
 @pytest.fixture(scope="session")

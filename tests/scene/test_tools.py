@@ -5,20 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 import jsonschema
 import pytest
 
-import countermark
 from countermark.kernel import grant
-from countermark.kernel.child import ProcessChild, ProcessRunner
-from countermark.kernel.clock import SystemClock
 from countermark.kernel.ledger import Tx
-from countermark.kernel.stdio import Answered, Session, ToolError
+from countermark.kernel.stdio import Answered, ToolError
 from countermark.kernel.workspace import Workspace
 from countermark.scene import contract, element, operation, tools, vocabulary
 from countermark.scene.adapter import SceneAdapter
@@ -27,10 +23,6 @@ from countermark.scene.env import Env
 from countermark.scene.store import Store
 from countermark.surfaces.mcp.server import Surface
 
-SERVE: Final = (
-    "import sys; from pathlib import Path; from countermark.surfaces.mcp import serve; "
-    "serve(Path(sys.argv[1]), toolsets=sys.argv[3].split(','), grant=sys.argv[2] or None)"
-)
 NAMES: Final = {f"excalidraw_scene_{word}" for word in ("list", "read", "create", "apply", "validate")}
 BOX: Final = {"type": "rectangle", "id": "box", "x": 10, "y": 20, "width": 100, "height": 50}
 PNG: Final = (
@@ -79,33 +71,14 @@ def space(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def connect(space: Path, tmp_path: Path) -> Iterator[Callable[..., Ask]]:
-    """Start servers; each returns a function that calls one tool."""
-    clock = SystemClock()
-    children: list[ProcessChild] = []
+def connect(space: Path, mcp_server: Callable[..., Ask]) -> Callable[..., Ask]:
+    """Start servers; each returns a function that calls one tool of scenes."""
 
     def start(grant_id: str = "", sets: str = "scene") -> Ask:
-        live = tmp_path / f"live-{len(children)}"
-        live.touch()
-        child = ProcessRunner(clock).start(
-            [sys.executable, "-c", SERVE, str(space), grant_id, sets],
-            liveness=live,
-            env={"PYTHONPATH": str(Path(countermark.__path__[0]).parent)},
-        )
-        children.append(child)
-        child.go()
-        session = Session(child, clock)
+        call = mcp_server(space, sets, grant_id)
+        return lambda tool, **said: call("tools/list" if tool == "tools" else f"excalidraw_scene_{tool}", **said)
 
-        def ask(tool: str, **arguments: Any) -> Any:
-            if tool == "tools":
-                return session.tools(clock.monotonic() + 60)
-            return session.call(f"excalidraw_scene_{tool}", arguments, clock.monotonic() + 90)
-
-        return ask
-
-    yield start
-    for child in children:
-        child.close()
+    return start
 
 
 @pytest.fixture
@@ -378,11 +351,12 @@ def test_numbers_and_texts_beyond_other_readers_are_answered_and_never_a_defect(
 
 
 @pytest.mark.promise("scene.serve.nothing-left")
-def test_after_the_client_left_no_process_no_lock_and_no_turn_is_left(space: Path) -> None:
+def test_after_the_client_left_no_process_no_lock_and_no_turn_is_left(
+    space: Path, mcp_command: Callable[..., tuple[list[str], dict[str, str]]]
+) -> None:
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     call = {"name": "excalidraw_scene_create", "arguments": {"name": "plan", "elements": [BOX]}}
-    env = {"PYTHONPATH": str(Path(countermark.__path__[0]).parent)}
-    argv, pipe = [sys.executable, "-c", SERVE, str(space), "", "scene"], subprocess.PIPE
+    (argv, env), pipe = mcp_command(space, "scene"), subprocess.PIPE
     with subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, env=env) as server:
         assert server.stdin
         assert server.stdout

@@ -6,29 +6,21 @@ import base64
 import hashlib
 import json
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import countermark
 from countermark.kernel import grant
-from countermark.kernel.child import ProcessChild, ProcessRunner
-from countermark.kernel.clock import SystemClock
 from countermark.kernel.ledger import Tx
-from countermark.kernel.stdio import Answered, Session, ToolError
+from countermark.kernel.stdio import Answered, ToolError
 from countermark.kernel.workspace import Workspace
 from countermark.surfaces.mcp import toolset
 
 SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10 10"><path id="a" fill="#1a6cff" d="M0 0h6v6h-6z"/>'
     '<path id="b" fill="#1a6cff" d="M7 7h3v3h-3z"/></svg>'
-)
-SERVE = (
-    "import sys; from pathlib import Path; from countermark.surfaces.mcp import serve; "
-    "serve(Path(sys.argv[1]), toolsets=['vector'], grant=sys.argv[2] or None)"
 )
 Ask = Callable[..., Any]
 
@@ -46,37 +38,20 @@ def space(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def connect(space: Path, tmp_path: Path) -> Iterator[Callable[..., Ask]]:
+def connect(space: Path, mcp_server: Callable[..., Ask]) -> Callable[..., Ask]:
     """Start servers; each returns a function that calls one tool."""
-    clock = SystemClock()
-    children: list[ProcessChild] = []
 
     def start(grant_id: str = "") -> Ask:
-        live = tmp_path / f"live-{len(children)}"
-        live.touch()
-        child = ProcessRunner(clock).start(
-            [sys.executable, "-c", SERVE, str(space), grant_id],
-            liveness=live,
-            env={"PYTHONPATH": str(Path(countermark.__path__[0]).parent)},
-        )
-        children.append(child)
-        child.go()
-        session = Session(child, clock)
+        call = mcp_server(space, "vector", grant_id)
+        return lambda tool, **said: call("tools/list" if tool == "tools" else tool, **said)
 
-        def ask(tool: str, **arguments: Any) -> Any:
-            if tool == "tools":
-                return session.tools(clock.monotonic() + 60)
-            return session.call(tool, arguments, clock.monotonic() + 90)
-
-        return ask
-
-    yield start
-    for child in children:
-        child.close()
+    return start
 
 
 @pytest.fixture
-def converse(space: Path) -> Callable[[list[tuple[str, dict[str, Any]]]], tuple[list[Any], str]]:
+def converse(
+    space: Path, mcp_command: Callable[..., tuple[list[str], dict[str, str]]]
+) -> Callable[[list[tuple[str, dict[str, Any]]]], tuple[list[Any], str]]:
     """Send requests line by line to a server; return its answers and what it wrote beside them."""
 
     def all_of(requests: list[tuple[str, dict[str, Any]]]) -> tuple[list[Any], str]:
@@ -85,8 +60,7 @@ def converse(space: Path) -> Callable[[list[tuple[str, dict[str, Any]]]], tuple[
         messages: list[dict[str, Any]] = [{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}, greeted]
         for number, (method, params) in enumerate(requests, start=1):
             messages.append({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-        env = {"PYTHONPATH": str(Path(countermark.__path__[0]).parent)}
-        argv, pipe = [sys.executable, "-c", SERVE, str(space), ""], subprocess.PIPE
+        (argv, env), pipe = mcp_command(space, "vector"), subprocess.PIPE
         answers: list[Any] = []
         with subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, env=env) as server:
             assert server.stdin
