@@ -30,7 +30,7 @@ from _claim import ROOT, Row, finish, interleave, ratio, scratch, spread
 
 CHROMIUM: Final = "/usr/bin/chromium"
 EDITOR: Final = ROOT / "editor"
-ROUNDS: Final = 9
+ROUNDS: Final = 15
 ELEMENTS: Final = 100
 BAR: Final = 1.2
 MEGABYTES: Final = 0.5

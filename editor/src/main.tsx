@@ -11,6 +11,10 @@ import "./page.css";
 const scene = (): Promise<typeof import("./view/scene.tsx")> => import("./view/scene.tsx");
 const Scene = lazy(scene);
 
+// Asked before there is anything to show it with.
+let first: Promise<wire.Health> | null = wire.health();
+first.catch(() => undefined);
+
 // A page that begins with a scene fetches editor, scene and health at once, and not one after the other.
 if (beginning.at === "scene") {
   scene().catch(() => undefined);
@@ -26,7 +30,9 @@ function Page() {
 
   const look = useCallback(() => {
     setFailure(null);
-    wire.health().then(setHealth, (error: unknown) => {
+    const asked = first ?? wire.health();
+    first = null;
+    asked.then(setHealth, (error: unknown) => {
       setFailure(error instanceof wire.Refusal ? error.failure : { ...wire.UNREACHABLE, kind: "refused", message: String(error) });
     });
   }, []);

@@ -233,6 +233,7 @@ def test_the_conflict_is_seen_in_two_pictures_and_closing_them_answers_nothing(
     page.get_by_role("button", name="Compare", exact=True).click()
     mine = page.get_by_role("img", name="Your version")
     theirs = page.get_by_role("img", name=re.compile("^The agent.s version$"))
+    page.locator(".comparison[data-drawn]").wait_for()
     for picture in (mine, theirs):
         # One mark of one thing added, and the drawing behind it.
         assert picture.locator(".mark.added").count() == 1
