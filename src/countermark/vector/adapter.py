@@ -28,10 +28,10 @@ from countermark.kernel.plan import Plan, RuntimeIdentity
 from countermark.kernel.publish import place
 from countermark.kernel.recovery import EffectClass, EffectKind, Executed
 from countermark.vector import document as native
-from countermark.vector import operation, origin, recolour, verification
+from countermark.vector import operation, origin, palette, recolour, token, verification
 from countermark.vector.document import Document
 from countermark.vector.kit import PlannedBoard, boards_for, files_for, media_type
-from countermark.vector.operation import Bind, Import, Kit, Operation, SetColour
+from countermark.vector.operation import ApplyTokens, Bind, Change, Import, Kit, Operation
 from countermark.vector.session import EngineRun, Late, Lost, runtime
 from countermark.vector.tasks import MAX_BOARDS
 
@@ -74,7 +74,7 @@ class VectorAdapter(Adapter):
         Bytes are pictures uncompressed and documents a few times their input; seconds are those after which the engine
         is stopped, so that a grant's limit on them holds whatever the engine does. A recolouring starts no engine.
         """
-        engine = not isinstance(operation.read(plan), Bind | SetColour)
+        engine = not isinstance(operation.read(plan), Change)
         return Estimate(bytes=operation.size(plan), seconds=self._allowed(plan) if engine else 0)
 
     def submit(self, intent: Intent, context: Context) -> Outcome:
@@ -195,7 +195,7 @@ class VectorAdapter(Adapter):
 
     def _expected(self, intent: Intent, context: Context, wanted: Operation, stage: Root) -> list[str]:
         """Return the files below the resource that have to be there; none while what is compared with is missing."""
-        if isinstance(wanted, Bind | SetColour):
+        if isinstance(wanted, Change):
             return [""]
         document = self._document(wanted, intent, context, stage)
         if document is None:
@@ -218,7 +218,7 @@ class VectorAdapter(Adapter):
 
     def _facts(self, wanted: Operation, intent: Intent, context: Context, stage: Root) -> dict[str, Any] | None:
         """Return what `submit` would have said of what stands in the stage; None when it would have made another."""
-        if isinstance(wanted, Bind | SetColour):
+        if isinstance(wanted, Change):
             made, facts = _recoloured(wanted, intent, context)
             return facts if made == stage.read(place(intent.plan.resources[0]), cap=INPUT_CAP) else None
         document = self._document(wanted, intent, context, stage)
@@ -276,7 +276,7 @@ def _judged(engine: EngineRun, stage: Root, document: Document) -> None:
         _drawn(engine, name, sha256, [_board(board, f"{JUDGED}/{board.id}") for board in boards])
 
 
-def _recolour(wanted: Bind | SetColour, intent: Intent, context: Context) -> Outcome:
+def _recolour(wanted: Change, intent: Intent, context: Context) -> Outcome:
     """Change the document's colours here: pure functions over its tree, guarded by `brand`."""
     data, facts = _recoloured(wanted, intent, context)
     target = place(intent.plan.resources[0])
@@ -286,12 +286,18 @@ def _recolour(wanted: Bind | SetColour, intent: Intent, context: Context) -> Out
     return Outcome(files=(_document_file(intent, made, len(data)),), facts=facts)
 
 
-def _recoloured(wanted: Bind | SetColour, intent: Intent, context: Context) -> tuple[bytes, dict[str, Any]]:
+def _recoloured(wanted: Change, intent: Intent, context: Context) -> tuple[bytes, dict[str, Any]]:
     ref = operation.input_of(intent.plan, operation.DOCUMENT)
     document = native.load(context.store.get(ref.digest, INPUT_CAP))
+    if isinstance(wanted, ApplyTokens):
+        tokens = context.store.get(operation.input_of(intent.plan, operation.TOKENS).digest, token.MAX_BYTES)
+        changed, made = palette.apply(document, token.read(tokens))
+        return native.dump(changed), {"report": made.as_json()}
     if isinstance(wanted, Bind):
         only = None if wanted.only is None else set(wanted.only)
-        changed, report = recolour.bind(document, wanted.swatch, wanted.colour, only=only, leave=set(wanted.leave))
+        changed, report = recolour.bind(
+            document, wanted.swatch, wanted.colour, only=only, leave=set(wanted.leave), places=set(wanted.places)
+        )
         changed = origin.with_imported_colour(changed, wanted.swatch, report.colour)
     else:
         changed, report = recolour.set_colour(document, wanted.swatch, wanted.colour)

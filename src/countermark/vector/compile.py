@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from countermark.vector import icon
+from countermark.vector import icon, token_writer
 from countermark.vector.artboard import artboards
 from countermark.vector.document import Document
 from countermark.vector.embedding import embed
@@ -68,11 +68,21 @@ def _title(document: Document) -> str:
     return str(document.tree.get("title", ""))
 
 
+def _tokens(material: Material) -> bytes:
+    return token_writer.dtcg(token_writer.colours(material.document), token_writer.aliases(material.document))
+
+
+def _css(material: Material) -> bytes:
+    return token_writer.css(token_writer.colours(material.document))
+
+
 KINDS: Final[Mapping[str, Callable[[Material], bytes]]] = {
+    "css": _css,
     "editable": _editable,
     "ico": _ico,
     "manifest": _manifest,
     "native": _native,
     "pdf": _pdf,
     "sprite": _sprite,
+    "tokens": _tokens,
 }

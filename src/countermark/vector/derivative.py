@@ -11,8 +11,9 @@ import gzip
 import io
 import json
 import math
+import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 from xml.parsers import expat
 
@@ -29,6 +30,7 @@ SAFE_RADIUS: Final = 0.4
 """The safe zone of a maskable icon: within this share of its side about the middle (W3C Web Application Manifest)."""
 
 LONGEST_PAGE: Final = 14_400
+_PROPERTY: Final = re.compile(r"(--[A-Za-z0-9_-]+):\s*(#[0-9a-f]{6});")
 _POINT: Final = 0.01
 
 
@@ -129,6 +131,43 @@ def manifest_icons(data: bytes | None, files: Mapping[str, bytes], wanted: int, 
         return look.verdict(measured, {"icons": wanted, "wrong": 0}, passed=passed, reason=reason, source=source)
 
     return look.run(identity.interpreter, observe)
+
+
+def token_files(tokens: bytes | None, css: bytes | None, colours: Mapping[str, str], maker: Engine) -> Verdict:
+    """Read a token file and a style sheet with Python's own readers: every swatch's colour once, and no other."""
+    look = Look("token_files", maker, (tokens, css), required=True)
+
+    def observe() -> Verdict:
+        wanted = sorted(colours.values())
+        try:
+            told = dict(_token_colours(json.loads(given(tokens)), ()))
+            held = sorted(told[value[1:-1]] if value.startswith("{") else value for value in told.values())
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise _artifact(f"the token file cannot be read: {error!r}") from error
+        sheet = _PROPERTY.findall(given(css).decode("utf-8"))
+        wrong = [] if held == wanted else [f"the tokens are {held[:5]}"]
+        if sorted(colour for _, colour in sheet) != wanted or len({name for name, _ in sheet}) != len(wanted):
+            wrong.append(f"the custom properties are {sheet[:5]}")
+        measured = {"tokens": len(held), "properties": len(sheet), "wrong": len(wrong)}
+        threshold = {"tokens": len(wanted), "properties": len(wanted), "wrong": 0}
+        source = "DTCG 2025.10; CSS custom properties"
+        return look.verdict(measured, threshold, passed=not wrong, reason="; ".join(wrong), source=source)
+
+    return look.run(identity.interpreter, observe)
+
+
+def _token_colours(group: Any, above: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield every token's path with its colour in hexadecimal, or with the alias it is."""
+    for name, held in group.items():
+        if name == "$root" or not name.startswith("$"):
+            path = (*above, name)
+            if "$value" not in held:
+                yield from _token_colours(held, path)
+            elif isinstance(held["$value"], str):
+                yield ".".join(path), held["$value"]
+            else:
+                channels = [round(component * 255) for component in held["$value"]["components"]]
+                yield ".".join(path), "#{:02x}{:02x}{:02x}".format(*channels)
 
 
 def sprite_symbol(data: bytes | None, symbol: str, board: Board, maker: Engine) -> Verdict:

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from countermark.vector.artboard import artboards
 from countermark.vector.document import Document
+from countermark.vector.swatch import swatches
 from countermark.vector.variant import TREATMENTS
 
 FORMATS: Final = ("svg", "png")
@@ -18,6 +19,7 @@ PAGE: Final = "index.html"
 """The record page, which stands beside the boards."""
 
 MEDIA_TYPES: Final = {
+    "css": "text/css",
     "html": "text/html",
     "ico": "image/vnd.microsoft.icon",
     "json": "application/json",
@@ -114,8 +116,10 @@ def files_for(document: Document, name: str) -> list[PlannedFile]:
         found.append(PlannedFile(f"{of}-editable.svg", "editable", board.id, (f"{of}-{EDITABLE}.svg",)))
     svgs = tuple(f"artboard-{board.id}-{EDITABLE}.svg" for board in boards)
     named = tuple(f"{first}-{row}.png" for row, _ in MANIFEST_BOARDS)
+    tokens = [PlannedFile("brand.tokens.json", "tokens", None), PlannedFile("brand.css", "css", None)]
     return [
         *found,
+        *(tokens if any(one.colour for one in swatches(document)) else ()),
         PlannedFile("pages.pdf", "pdf", None),
         PlannedFile("icons.svg", "sprite", None, svgs),
         PlannedFile("site.webmanifest", "manifest", boards[0].id, named),

@@ -59,7 +59,8 @@ def pdf_writer() -> Engine:
 
 def compiler() -> Engine:
     """Return the maker of the files that are made of boards: our own sources."""
-    own = ("vector/compile.py", "vector/embedding.py", "vector/icon.py", "vector/kit.py")
+    names = ("compile", "embedding", "icon", "kit", "token_writer")
+    own = tuple(f"vector/{name}.py" for name in names)
     return _ours(*own, *READING, label="countermark kit compiler")
 
 
@@ -70,7 +71,14 @@ def importer() -> Engine:
 
 def editor() -> Engine:
     """Return the maker of recoloured documents: our own sources."""
-    return _ours("vector/recolour.py", *_COLOURING, *READING, label="countermark swatch editor")
+    return _ours(
+        "vector/palette.py",
+        "vector/recolour.py",
+        "vector/token.py",
+        *_COLOURING,
+        *READING,
+        label="countermark swatch editor",
+    )
 
 
 def guard() -> Engine:

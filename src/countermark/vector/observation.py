@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from countermark.kernel.proof import Engine, Verdict
-from countermark.vector import checks, derivative, exchange, identity, makers, reopening
+from countermark.vector import checks, derivative, exchange, identity, makers, reopening, swatch
 from countermark.vector.artboard import artboards
 from countermark.vector.document import Document
 from countermark.vector.kit import ICON_BOARDS, MANIFEST_BOARDS, PlannedBoard
@@ -62,6 +62,10 @@ def of_derivatives(document: Document, name: str, data: bytes, files: Mapping[st
         yield Seen(f"{of}-maskable-512.png", derivative.safe_zone(files[f"{of}-maskable-512.png"], makers.drawer()))
         editable = files[f"{of}-editable.svg"]
         yield Seen(f"{of}-editable.svg", derivative.embedded_document(editable, data, files[f"{large}.svg"], kit))
+    colours = {one.name: one.colour for one in swatch.swatches(document) if one.colour is not None}
+    if colours:
+        tokens, css = files["brand.tokens.json"], files["brand.css"]
+        yield Seen("brand.tokens.json, brand.css", derivative.token_files(tokens, css, colours, kit))
     manifest = derivative.manifest_icons(files["site.webmanifest"], files, len(MANIFEST_BOARDS), kit)
     yield Seen("site.webmanifest", manifest)
     yield Seen(name, reopening.native_reopens(files[name], kit))

@@ -1,4 +1,4 @@
-"""The four operations of this domain, parsed once from a plan's payload into frozen values."""
+"""The five operations of this domain, parsed once from a plan's payload into frozen values."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ EFFECT: Final = "vector.write"
 SUFFIX: Final = ".vectorcraft"
 DOCUMENT: Final = "document"
 SOURCE: Final = "source"
+TOKENS: Final = "tokens"
 BEFORE: Final = "before/"
 PREVIOUS: Final = "previous-document"
 
@@ -37,6 +38,7 @@ class Bind:
     colour: str
     only: tuple[int, ...] | None
     leave: tuple[int, ...]
+    places: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +50,21 @@ class SetColour:
 
 
 @dataclass(frozen=True, slots=True)
+class ApplyTokens:
+    """Give swatches the colours of a token file, which is the plan's input."""
+
+
+@dataclass(frozen=True, slots=True)
 class Kit:
     """Export every board of a document; `accept_loss` names losses that a person will answer for."""
 
     accept_loss: tuple[str, ...]
 
 
-Operation = Import | Bind | SetColour | Kit
+Change = Bind | SetColour | ApplyTokens
+"""What changes colours and nothing else."""
+
+Operation = Import | Change | Kit
 
 
 def read(plan: Plan) -> Operation:
@@ -71,9 +81,13 @@ def read(plan: Plan) -> Operation:
                 _text(payload, "colour"),
                 None if only is None else _ids(payload, "only"),
                 _ids(payload, "leave"),
+                _places(payload),
             )
         case "swatch.set":
             found = SetColour(_text(payload, "swatch"), _text(payload, "colour"))
+        case "tokens.apply":
+            input_of(plan, TOKENS)
+            found = ApplyTokens()
         case "kit":
             names = payload.get("acceptLoss", [])
             if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -84,7 +98,7 @@ def read(plan: Plan) -> Operation:
             raise CountermarkError(
                 "capability_missing",
                 f"There is no vector operation {plan.operation!r}.",
-                next_action="Use import, swatch.bind, swatch.set or kit.",
+                next_action="Use import, swatch.bind, swatch.set, tokens.apply or kit.",
             )
     if len(plan.resources) != 1 or not plan.resources[0].startswith(FILE):
         raise _wrong("resources", "one file or folder of the workspace")
@@ -141,6 +155,18 @@ def _ids(payload: Mapping[str, Any], name: str) -> tuple[int, ...]:
     if not isinstance(value, list) or not all(type(one) is int for one in value):
         raise _wrong(name, "a list of object ids")
     return tuple(value)
+
+
+def _places(payload: Mapping[str, Any]) -> tuple[tuple[int, str], ...]:
+    """Return the places of a plan: each `ID:PLACE`, such as `7:fill[0].stop[1]`."""
+    found = []
+    held = payload.get("places", [])
+    for one in held if isinstance(held, list) else [None]:
+        number, colon, place = one.partition(":") if isinstance(one, str) else ("", "", "")
+        if not (number.isdecimal() and colon and place):
+            raise _wrong("places", "a list of places such as 7:fill[0]")
+        found.append((int(number), place))
+    return tuple(found)
 
 
 def _wrong(name: str, wanted: str) -> CountermarkError:

@@ -16,7 +16,7 @@ from countermark.kernel.canon import ABSENT, SHA256_PREFIX
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.ledger import Tx
 from countermark.kernel.plan import InputRef, Plan
-from countermark.vector import operation, origin
+from countermark.vector import operation, origin, token
 from countermark.vector.document import Document
 from countermark.vector.holding import Open, plain_name
 from countermark.vector.kit import boards_for
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 KIT: Final = "kit"
 _DOCUMENT_FACTOR: Final = 8
 _SLACK: Final = 1 << 20
+_TOKENS_ROOM: Final = token.MAX_BYTES
 _SOURCE_MAX: Final = 255
 
 
@@ -86,15 +87,20 @@ def propose_bind(
     document: str | None = None,
     only: Sequence[int] | None = None,
     leave: Sequence[int] = (),
+    places: Sequence[str] = (),
     anew: bool = False,
 ) -> Proposal:
     """Propose to bind a colour to a swatch: all objects that have it, `only` some, or all but `leave`.
+
+    Of the objects in `places` (`ID:PLACE`) only those fills, strokes or stops.
 
     The last change said again is proposed as the same plan, unless `anew`: then it is a plan on what is there now.
     """
     payload: dict[str, Any] = {"swatch": name, "colour": colour, "leave": list(leave)}
     if only is not None:
         payload["only"] = list(only)
+    if places:
+        payload["places"] = list(places)
     return _propose_change(workspace, "swatch.bind", payload, document, anew=anew)
 
 
@@ -105,13 +111,30 @@ def propose_colour(
     return _propose_change(workspace, "swatch.set", {"swatch": name, "colour": colour}, document, anew=anew)
 
 
+def propose_tokens(workspace: Workspace, data: bytes, *, document: str | None = None, anew: bool = False) -> Proposal:
+    """Propose to give swatches the colours of a token file; `anew` as in `propose_bind`.
+
+    Raise what `token.read` raises.
+    """
+    token.read(data)
+    digest = workspace.store.put(data)
+    ref = InputRef(operation.TOKENS, SHA256_PREFIX + digest, digest)
+    return _propose_change(workspace, "tokens.apply", {"tokens": digest}, document, anew=anew, more=(ref,))
+
+
 def _propose_change(
-    workspace: Workspace, word: str, payload: dict[str, Any], name: str | None, *, anew: bool
+    workspace: Workspace,
+    word: str,
+    payload: dict[str, Any],
+    name: str | None,
+    *,
+    anew: bool,
+    more: tuple[InputRef, ...] = (),
 ) -> Proposal:
     opened = Open(workspace, name)
     resource = publish.FILE + opened.name
-    whole = {**payload, "bytes": len(opened.data) * 2 + _SLACK}
-    plan = Plan("vector", operation.EFFECT, word, (resource,), whole, (opened.ref(workspace),))
+    whole = {**payload, "bytes": len(opened.data) * 2 + _SLACK + _TOKENS_ROOM * len(more)}
+    plan = Plan("vector", operation.EFFECT, word, (resource,), whole, (opened.ref(workspace), *more))
     last = last_task(workspace, resource)
     if not anew and last is not None and last.plan.operation == word and last.plan.payload.keys() == whole.keys():
         # The same change said again, and the document stands as it left it: that is a repeat, with the first one's key.
@@ -202,7 +225,7 @@ def repeated(workspace: Workspace, wanted: Proposal, key: str, revision: str | N
 
 def _asked(plan: Plan) -> tuple[Any, ...]:
     """Return what makes two plans the same request: the operation, its arguments, and the inputs it does not change."""
-    kept = {operation.SOURCE, operation.DOCUMENT} if plan.operation == KIT else {operation.SOURCE}
+    kept = {operation.SOURCE, operation.DOCUMENT} if plan.operation == KIT else {operation.SOURCE, operation.TOKENS}
     arguments = {name: value for name, value in plan.payload.items() if name not in ("boards", "bytes")}
     return plan.operation, plan.resources, arguments, [ref for ref in plan.inputs if ref.name in kept]
 

@@ -54,19 +54,22 @@ def bind(
     *,
     only: Collection[int] | None = None,
     leave: Collection[int] = (),
+    places: Collection[tuple[int, str]] = (),
 ) -> tuple[Document, BrandReport]:
     """Bind colours that equal `colour` to the global swatch `name`, which is made when there is none.
 
     All of that colour are bound, or those of the objects in `only`, never those in `leave` and never one that another
-    swatch holds. Raise `colour_unused` when nothing has the colour, `not_found` for an id without it, and
+    swatch holds. Of an object in `places` only the fills, strokes and stops named there: `(7, "fill[0].stop[1]")`.
+
+    Raise `colour_unused` when nothing has the colour, `not_found` for an id or a place without it, and
     `swatch_conflict` when the swatch has another colour.
     """
     native = from_css(colour)
     wanted = hex_of(native) or ""
     entry = next((found for found in entries(document) if found.get("name") == name), None)
-    _check_name(name)
+    check_name(name)
     if entry is not None:
-        _check_plain(document, entry)
+        check_plain(document, entry)
         if hex_of(entry["paint"]["color"]) != wanted:
             raise CountermarkError(
                 "swatch_conflict",
@@ -76,10 +79,13 @@ def bind(
         native = entry["paint"]["color"]
     alike = [use for use in uses(document) if use.colour == wanted]
     _check_selection(document, alike, wanted, only, leave)
+    _check_places(alike, wanted, places)
+    narrowed = {object_id for object_id, _ in places}
 
     def chosen(object_id: int, ink: Ink) -> bool:
         free = ink.holder.get("swatch") in {None, name} and hex_of(ink.holder.get("color")) == wanted
-        return free and object_id not in leave and (only is None or object_id in only)
+        placed = object_id not in narrowed or (object_id, ink.place) in places
+        return free and placed and object_id not in leave and (only is None or object_id in only)
 
     def bound(object_id: int) -> Callable[[Ink], Json]:
         return lambda ink: (
@@ -101,7 +107,7 @@ def set_colour(document: Document, name: str, colour: str) -> tuple[Document, Br
     anything unbound would change. A swatch that has the colour already is `verified_noop`.
     """
     entry = entry_of(document, name)
-    _check_plain(document, entry)
+    check_plain(document, entry)
     native = from_css(colour)
     target = hex_of(native) or ""
 
@@ -145,7 +151,8 @@ def _finished(
     )
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
+    """Raise `input_invalid` unless a swatch may be called this."""
     if not name.strip() or name != name.strip() or len(name) > _NAME_MAX or not name.isprintable() or name[0] == "[":
         raise CountermarkError(
             "input_invalid",
@@ -154,7 +161,7 @@ def _check_name(name: str) -> None:
         )
 
 
-def _check_plain(document: Document, entry: Json) -> None:
+def check_plain(document: Document, entry: Json) -> None:
     """Refuse what the guard's scope does not cover: other models, spot inks and tints would change unseen."""
     name = entry["name"]
     tints = [
@@ -190,6 +197,20 @@ def _check_selection(
             f"The objects {missing} do not have the colour {colour}.",
             next_action="Choose among the objects of that colour.",
             details={"objects": sorted({use.object_id for use in alike})},
+        )
+
+
+def _check_places(alike: list[Use], colour: str, places: Collection[tuple[int, str]]) -> None:
+    known = {(use.object_id, use.place) for use in alike}
+    missing = sorted(set(places) - known)
+    if missing:
+        object_id, place = missing[0]
+        held = sorted(spot for one, spot in known if one == object_id)
+        raise CountermarkError(
+            "not_found",
+            f"Object {object_id} has no {colour} at {place[:40]!r}; it has it at {', '.join(held) or 'no place'}.",
+            next_action="Name one of its places: `countermark vector swatch list` shows them.",
+            details={"object": object_id, "places": held},
         )
 
 

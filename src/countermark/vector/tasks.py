@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 FORMATS: Final = ("svg", "png")
 VARIANTS: Final = ("full-colour", "maskable", "apple-touch", "social-card")
-KINDS: Final = ("editable", "ico", "manifest", "native", "pdf", "sprite")
+KINDS: Final = ("css", "editable", "ico", "manifest", "native", "pdf", "sprite", "tokens")
 MAX_BOARDS: Final = 256
 MAX_PARTS: Final = 4096
 INPUT_MAX: Final = 512 * 1024 * 1024

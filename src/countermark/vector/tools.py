@@ -38,6 +38,7 @@ from countermark.vector.proposal import (
     propose_colour,
     propose_import,
     propose_kit,
+    propose_tokens,
     published,
     repeated,
     stands,
@@ -112,11 +113,13 @@ def bind(  # noqa: PLR0913 - each is an option of the one call
     document: str | None = None,
     only: Sequence[int] | None = None,
     leave: Sequence[int] = (),
+    places: Sequence[str] = (),
     revision: str | None = None,
     key: str | None = None,
 ) -> tuple[Performed, dict[str, Any]]:
     """Bind a colour to a swatch; return the task and the brand report."""
-    wanted = propose_bind(workspace, name, colour, document=document, only=only, leave=leave, anew=key is not None)
+    chosen: dict[str, Any] = {"only": only, "leave": leave, "places": places}
+    wanted = propose_bind(workspace, name, colour, document=document, anew=key is not None, **chosen)
     return _perform(workspace, wanted, grant, key, revision)
 
 
@@ -132,6 +135,20 @@ def set_colour(
 ) -> tuple[Performed, dict[str, Any]]:
     """Give a swatch another colour; return the task and the brand report."""
     wanted = propose_colour(workspace, name, colour, document=document, anew=key is not None)
+    return _perform(workspace, wanted, grant, key, revision)
+
+
+def apply_tokens(
+    workspace: Workspace,
+    data: bytes,
+    *,
+    grant: str,
+    document: str | None = None,
+    revision: str | None = None,
+    key: str | None = None,
+) -> tuple[Performed, dict[str, Any]]:
+    """Give swatches the colours of a token file; return the task and what it did to each swatch."""
+    wanted = propose_tokens(workspace, data, document=document, anew=key is not None)
     return _perform(workspace, wanted, grant, key, revision)
 
 
@@ -285,6 +302,18 @@ def _call_import(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
     return _write_result(done, summary, facts)
 
 
+def _call_preview(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
+    from countermark.vector.preview import preview  # noqa: PLC0415 - draws, with 50 MB
+
+    return preview(workspace, arguments["swatch"], arguments["colour"], document=arguments.get("document"))
+
+
+def _call_loss(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
+    from countermark.vector.rechecking import recheck  # noqa: PLC0415 - brings the judges
+
+    return recheck(workspace, arguments.get("folder", KIT))
+
+
 def _call_apply(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
     common: dict[str, Any] = {
         "grant": _grant(workspace, arguments),
@@ -299,6 +328,7 @@ def _call_apply(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
             arguments["colour"],
             only=arguments.get("only"),
             leave=arguments.get("leave", ()),
+            places=arguments.get("places", ()),
             **common,
         )
     else:
@@ -310,6 +340,23 @@ def _call_apply(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
     count = len(report.get("changed", []))
     summary = f"{report.get('swatch')} is {report.get('colour')}: {count} colours follow, "
     return _write_result(done, summary + f"{len(report.get('lookalikes', []))} look alike and were not touched.", data)
+
+
+def _call_tokens(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
+    done, facts = apply_tokens(
+        workspace,
+        arguments["tokens"].encode("utf-8"),
+        grant=_grant(workspace, arguments),
+        document=arguments.get("document"),
+        revision=arguments["expected_revision"],
+        key=arguments["idempotency_key"],
+    )
+    report = facts.get("report", {})
+    data = {name: report.get(name, [])[:_SHOWN] for name in ("created", "recoloured", "same", "changed", "notices")}
+    data |= {"status": report.get("status"), "artboards": report.get("artboards", [])}
+    data["revision"] = _revision_now(workspace, done)
+    counts = f"{len(report.get('created', ()))} swatches made, {len(report.get('recoloured', ()))} recoloured"
+    return _write_result(done, f"{counts}, {len(report.get('changed', ()))} colours follow.", data)
 
 
 def _call_export(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
@@ -386,7 +433,8 @@ TOOLS: Final = (
     Tool(
         "vector_apply",
         "Bind or change a brand colour",
-        "`swatch.bind` binds objects of one colour to a swatch (all of them, or `only` some, or all but `leave`); "
+        "`swatch.bind` binds objects of one colour to a swatch (all of them, or `only` some, or all but `leave`; "
+        "of an object only the `places` named, as 7:fill[0].stop[1]); "
         "`swatch.set` gives the swatch another colour. Only what is bound changes; look-alikes are listed, untouched.",
         write_schema(
             {
@@ -395,6 +443,7 @@ TOOLS: Final = (
                 "colour": {"type": "string", "minLength": 1, "maxLength": 64, "description": "A CSS colour: #0057ff"},
                 "only": _IDS,
                 "leave": _IDS,
+                "places": {"type": "array", "items": {"type": "string", "maxLength": 80}, "maxItems": 4096},
                 "document": _DOCUMENT,
             },
             "operation",
@@ -402,6 +451,40 @@ TOOLS: Final = (
             "colour",
         ),
         _call_apply,
+    ),
+    Tool(
+        "vector_preview",
+        "Preview a brand colour",
+        "Show which objects and artboards another colour of a swatch would change, with pictures before and after. "
+        "Nothing is written.",
+        read_schema(
+            {
+                "swatch": {"type": "string", "minLength": 1, "maxLength": 64},
+                "colour": {"type": "string", "minLength": 1, "maxLength": 64},
+                "document": _DOCUMENT,
+            },
+            "swatch",
+            "colour",
+        ),
+        _call_preview,
+        read_only=True,
+    ),
+    Tool(
+        "vector_loss",
+        "Measure a kit again",
+        "Measure from the files of a kit what each lost, and compare with its exchange-loss.json.",
+        read_schema({"folder": {"type": "string", "maxLength": 200}}),
+        _call_loss,
+        read_only=True,
+    ),
+    Tool(
+        "vector_tokens",
+        "Apply design tokens",
+        "Give swatches the colours of a DTCG 2025.10 token file, given as text: a token's path, joined with dots, "
+        "names the swatch; missing swatches are made. Only what is bound changes. "
+        "Narrowed colours are told in `notices`.",
+        write_schema({"tokens": {"type": "string", "maxLength": SVG_TEXT_MAX}, "document": _DOCUMENT}, "tokens"),
+        _call_tokens,
     ),
     Tool(
         "vector_export",

@@ -30,6 +30,7 @@ from countermark.vector import (
     recolour,
     reopening,
     swatch,
+    token,
 )
 from countermark.vector import document as native
 from countermark.vector.artboard import artboard, artboards
@@ -37,7 +38,7 @@ from countermark.vector.colour import hex_of
 from countermark.vector.document import Document
 from countermark.vector.kit import PlannedBoard, boards_for, files_for, media_type
 from countermark.vector.observation import Seen
-from countermark.vector.operation import Bind, Import, Kit, Operation, SetColour
+from countermark.vector.operation import ApplyTokens, Bind, Change, Import, Kit, Operation
 
 CAP: Final = 512 << 20
 JUDGED: Final = "judged"
@@ -79,17 +80,21 @@ def of_document(wanted: Operation, intent: Intent, outcome: Outcome, context: Co
     if isinstance(wanted, Import):
         known = _stored_originals(document, context)
         seen += [row.verdict for row in _originals(document, known, stage, context, lambda _: False)]
-    elif isinstance(wanted, Bind | SetColour):
+    elif isinstance(wanted, Change):
         seen.append(_brand(wanted, intent, context, document))
         gaps = (_SHARED_READING,)
     return Verification(tuple(seen), not_checked=gaps)
 
 
-def _brand(wanted: Bind | SetColour, intent: Intent, context: Context, after: Document) -> Verdict:
+def _brand(wanted: Change, intent: Intent, context: Context, after: Document) -> Verdict:
     ref = operation.input_of(intent.plan, operation.DOCUMENT)
     before_bytes = context.store.get(ref.digest, CAP)
     before = native.load(before_bytes)
-    report = brand.check(before, after, wanted.swatch, binding=isinstance(wanted, Bind))
+    names = [] if isinstance(wanted, ApplyTokens) else [wanted.swatch]
+    if isinstance(wanted, ApplyTokens):
+        tokens = context.store.get(operation.input_of(intent.plan, operation.TOKENS).digest, token.MAX_BYTES)
+        names = [one.name for one in token.read(tokens).colours]
+    report = brand.check(before, after, names, binding=isinstance(wanted, Bind))
     faults = [f"{fault['reason']}: {fault['objectId']}" for fault in report["unexpectedDependencies"]]
     return Verdict(
         check="brand_dependencies",

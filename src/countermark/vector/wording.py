@@ -104,6 +104,10 @@ _WORDS: Final[Mapping[str, tuple[Callable[[Figures], str], Callable[[Figures], s
         lambda f: f"{_counted(f['icons'], 'icon')}, {f['wrong']} of them wrong",
         lambda f: f"{_counted(f['icons'], 'icon')} that stand beside it in the size it names",
     ),
+    "token_files": (
+        lambda f: f"{_counted(f['tokens'], 'token')}, {f['properties']} custom properties",
+        lambda f: f"the colours of {_counted(f['tokens'], 'swatch')} in both".replace("swatchs", "swatches"),
+    ),
     "sprite_symbol": (_picture, _picture_wanted),
     "safe_zone": (
         lambda f: f"the drawing ends {f['reach']} of the side from the middle",

@@ -17,6 +17,7 @@ from countermark.surfaces.cli.terminal import one_line, paint
 PARTS: Final = (
     Part("skia-python", "skia", "vector"),
     Part("resvg-py", "resvg_py", "vector"),
+    Part("coloraide", "coloraide", "vector"),
     Part("pikepdf", "pikepdf", "vector"),
     Part("pypdfium2", "pypdfium2", "vector"),
     Part("pillow", "PIL.Image", "vector"),

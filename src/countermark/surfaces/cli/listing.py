@@ -34,6 +34,19 @@ def report(found: Mapping[str, Any], title: str) -> list[str]:
     return [*titled(title, _uses(found["changed"])), *alike]
 
 
+def palette(found: Mapping[str, Any]) -> list[str]:
+    """Return what a token file did to each swatch, what follows, and what was narrowed or left out."""
+    if not found:
+        return []
+    rows = [(one["swatch"], f"{one['before']} to {one['after']}") for one in found["recoloured"]]
+    return [
+        *titled("made", [(name, "nothing is bound to it yet") for name in found["created"]]),
+        *titled("recoloured", rows),
+        *titled("follow, because bound", _uses(found["changed"])),
+        *titled("notices", [(one["token"], one["notice"]) for one in found["notices"]]),
+    ]
+
+
 def swatches(data: Mapping[str, Any]) -> list[str]:
     """Return the swatches of a document, and the colours that could be bound with the objects that have them."""
     bound = [

@@ -53,14 +53,20 @@ LEDGER: Final[dict[str, Wanted | Later]] = {
 SWATCH: Final[dict[str, Wanted | Later]] = {
     "bind": Wanted("vector:bind", "Bind the objects of a colour to a swatch."),
     "set": Wanted("vector:set_colour", "Give a swatch another colour; only what is bound to it changes."),
+    "preview": Wanted("looking:preview", "Show which objects and artboards another colour would change."),
     "list": Wanted("vector:list_swatches", "List swatches, what is bound to them, and colours that are not bound."),
+}
+TOKENS: Final[dict[str, Wanted | Later]] = {
+    "import": Wanted("tokens:import_tokens", "Give swatches the colours of a design token file (DTCG 2025.10)."),
+    "export": Wanted("tokens:export_tokens", "Print a document's swatches as design tokens."),
 }
 VECTOR: Final[dict[str, Wanted | Later]] = {
     "import": Wanted("vector:import_svg", "Import an SVG as a native document."),
     "read": Wanted("vector:read", "Show what a native document holds."),
-    "swatch": Later(SWATCH, help="Bind, set and list swatches.", example="vector swatch list"),
+    "swatch": Later(SWATCH, help="Bind, set, preview and list swatches.", example="vector swatch list"),
+    "tokens": Later(TOKENS, help="Design tokens in and out.", example="vector tokens export --css"),
     "kit": Wanted("vector:kit", "Export every artboard, each checked by another engine."),
-    "loss": Wanted("vector:loss", "Measure again what each file of a kit lost, and compare it with the kit's report."),
+    "loss": Wanted("looking:loss", "Measure again what each file of a kit lost, and compare it with the kit's report."),
 }
 SCENE: Final[dict[str, Wanted | Later]] = {
     "list": Wanted("scene:list_scenes", "List the scenes of the folder."),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Any, Final
@@ -25,7 +24,6 @@ from countermark.vector.colour import from_css, hex_of
 from countermark.vector.holding import Open
 from countermark.vector.kit import PAGE, boards_for
 from countermark.vector.proposal import Proposal
-from countermark.vector.rechecking import recheck
 
 Facts = dict[str, Any]
 Made = tuple[Performed, Facts]
@@ -38,12 +36,12 @@ def _whole_name(context: click.Context, option: click.Parameter, value: str | No
     return value if value is None or value.endswith(operation.SUFFIX) else value + operation.SUFFIX
 
 
-_document = click.option(
+of_document = click.option(
     "--document", metavar="NAME", callback=_whole_name, help="The document; left out: the only one there is."
 )
 
 
-def _writing(function: Callable[..., Answer]) -> Callable[..., Answer]:
+def writing(function: Callable[..., Answer]) -> Callable[..., Answer]:
     """Add what every write takes: grant, revision and key."""
     for option in (
         click.option("--key", metavar="KEY", help="Your idempotency key: said again, it answers the first result."),
@@ -65,7 +63,7 @@ def _writing(function: Callable[..., Answer]) -> Callable[..., Answer]:
     callback=_whole_name,
     help="Make no new document: add the drawing to this one, on an artboard of its own.",
 )
-@_writing
+@writing
 def import_svg(
     call: Call,
     file: str,
@@ -85,7 +83,7 @@ def import_svg(
         more: dict[str, Any] = {"document": document, "into": into}
         source, acting = PurePath(file).name, grant_id or workspace.settings.grant
         if call.dry_run:
-            return _would(workspace, proposal.propose_import(workspace, data, source, **more), acting, {}, [])
+            return would(workspace, proposal.propose_import(workspace, data, source, **more), acting, {}, [])
         more |= {"revision": revision, "key": key}
         with obstacle.to_an_import():
             made = carry(workspace, lambda: tools.import_svg(workspace, data, source, grant=acting, **more))
@@ -96,11 +94,11 @@ def import_svg(
             name = publish.place(_task(workspace, made).plan.resources[0])
             lines += [f"  To export without them: {obstacle.answering(workspace, made[1]['losses'], name)}."]
         joined = "into" if into else "as"
-        return _answer(workspace, made, f"Imported {one_line(source)} {joined} {{place}}.", lines)
+        return answer(workspace, made, f"Imported {one_line(source)} {joined} {{place}}.", lines)
 
 
 @command(example="vector read")
-@_document
+@of_document
 def read(call: Call, document: str | None) -> Answer:
     """Show what a native document holds."""
     with call.open() as workspace:
@@ -124,10 +122,15 @@ def read(call: Call, document: str | None) -> Answer:
 @command(example="vector swatch bind primary '#1a6cff'", dry_run=True)
 @click.argument("name")
 @click.argument("colour")
-@click.option("--only", multiple=True, metavar="OBJECT", help="Only this object, by its name or id. Repeatable.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="OBJECT[:PLACE]",
+    help="Only this object, by name or id; of it only a place, as a:fill[0]. Repeatable.",
+)
 @click.option("--leave", multiple=True, metavar="OBJECT", help="All but this object, by its name or id. Repeatable.")
-@_document
-@_writing
+@of_document
+@writing
 def bind(  # noqa: PLR0913 - what the call takes
     call: Call,
     name: str,
@@ -147,12 +150,16 @@ def bind(  # noqa: PLR0913 - what the call takes
     with call.open(working=True) as workspace:
         acting = grant_id or workspace.settings.grant
         opened = Open(workspace, document)
-        chosen, left = _objects(opened, only, colour) or None, _objects(opened, leave, colour)
+        whole, places = _placed(opened, only, colour)
+        chosen, left = whole or None, _objects(opened, leave, colour)
         if call.dry_run:
-            wanted = proposal.propose_bind(workspace, name, colour, document=document, only=chosen, leave=left)
-            limits = {"only": set(chosen) if chosen else None, "leave": set(left)}
-            report = recolour.bind(opened.document, name, colour, **limits)[1].as_json()  # type: ignore[arg-type]
-            return _would(workspace, wanted, acting, {"report": report}, listing.report(report, "bound"))
+            wanted = proposal.propose_bind(
+                workspace, name, colour, document=document, only=chosen, leave=left, places=places
+            )
+            limits: dict[str, Any] = {"only": set(chosen) if chosen else None, "leave": set(left)}
+            limits["places"] = {(int(one.partition(":")[0]), one.partition(":")[2]) for one in places}
+            report = recolour.bind(opened.document, name, colour, **limits)[1].as_json()
+            return would(workspace, wanted, acting, {"report": report}, listing.report(report, "bound"))
         made = carry(
             workspace,
             lambda: tools.bind(
@@ -163,6 +170,7 @@ def bind(  # noqa: PLR0913 - what the call takes
                 document=document,
                 only=chosen,
                 leave=left,
+                places=places,
                 revision=revision,
                 key=key,
             ),
@@ -170,14 +178,14 @@ def bind(  # noqa: PLR0913 - what the call takes
         report = made[1].get("report", {})
         bound = count(len(report["changed"]), "colour") if report.get("changed") else "nothing new"
         said = f"{name} is {report.get('colour', colour)}: {bound} bound."
-        return _answer(workspace, made, said, listing.report(report, "bound"))
+        return answer(workspace, made, said, listing.report(report, "bound"))
 
 
 @command(example="vector swatch set primary '#0057ff'", dry_run=True)
 @click.argument("name")
 @click.argument("colour")
-@_document
-@_writing
+@of_document
+@writing
 def set_colour(
     call: Call,
     name: str,
@@ -197,7 +205,7 @@ def set_colour(
         if call.dry_run:
             wanted = proposal.propose_colour(workspace, name, colour, document=document)
             report = recolour.set_colour(Open(workspace, document).document, name, colour)[1].as_json()
-            return _would(workspace, wanted, acting, {"report": report}, listing.report(report, "changed"))
+            return would(workspace, wanted, acting, {"report": report}, listing.report(report, "changed"))
         made = carry(
             workspace,
             lambda: tools.set_colour(
@@ -206,11 +214,11 @@ def set_colour(
         )
         report = made[1].get("report", {})
         said = f"{name} is {report.get('colour', colour)}: {count(len(report.get('changed', ())), 'colour')} changed."
-        return _answer(workspace, made, said, listing.report(report, "changed"))
+        return answer(workspace, made, said, listing.report(report, "changed"))
 
 
 @command(example="vector swatch list")
-@_document
+@of_document
 def list_swatches(call: Call, document: str | None) -> Answer:
     """List swatches, what is bound to them, and colours that are not bound."""
     with call.open() as workspace:
@@ -228,8 +236,8 @@ def list_swatches(call: Call, document: str | None) -> Answer:
     metavar="NAME",
     help="A loss of the import that a person answers for; the kit then waits for their acceptance. Repeatable.",
 )
-@_document
-@_writing
+@of_document
+@writing
 def kit(
     call: Call,
     *,
@@ -255,7 +263,7 @@ def kit(
                     (one.id, listing.formats(one.files)) for one in boards_for(Open(workspace, document).document)
                 ]
                 rows = listing.titled("boards", boards)
-                return _would(workspace, wanted, acting, {"boards": [name for name, _ in boards]}, rows)
+                return would(workspace, wanted, acting, {"boards": [name for name, _ in boards]}, rows)
             made = carry(workspace, lambda: tools.export(workspace, grant=acting, key=key, **common))
         boards_made: Rows = made[1]["boards"]
         counted = {status: sum(one["status"] == status for one in boards_made) for status in _STATUSES}
@@ -265,41 +273,14 @@ def kit(
         lines = ["", "boards", *(f"  {line}" for line in columns(states))]
         lines += listing.titled("files made of them", others)
         verify = f"countermark receipt verify {made[1]['folder']}/"
-        return _answer(workspace, made, f"{count(len(boards_made), 'board')} in {{place}}/: {said}.", lines, verify)
+        return answer(workspace, made, f"{count(len(boards_made), 'board')} in {{place}}/: {said}.", lines, verify)
 
-
-@command(example="vector loss")
-@click.argument("folder", default=proposal.KIT)
-def loss(call: Call, folder: str) -> Answer:
-    """Measure again what each file of a kit lost, and compare it with the kit's report.
-
-    Two engines that drew none of it look at the files; what the report says is never believed.
-    """
-    with call.open() as workspace:
-        found = recheck(workspace, folder)
-    lost: dict[str, list[str]] = {}
-    for one in found.data["outputs"]:
-        lost.setdefault(", ".join(one["lost"]) or "nothing", []).append(one["file"])
-    rows = [(_spoken_files(names), what) for what, names in lost.items()]
-    worst = [
-        (str(one["name"] or f"object {one['object']}"), one["format"], f"{one['off']} of {one['painted']} pixels off")
-        for one in found.data["worst"]
-    ]
-    return Answer(found.data, [found.summary, *listing.titled("lost", rows), *listing.titled("differ most", worst)])
-
-
-def _spoken_files(names: Sequence[str]) -> str:
-    """Return one name, or how many files of each kind there are: a kit has dozens that lost the same."""
-    if len(names) == 1:
-        return names[0]
-    kinds = Counter(name.rpartition(".")[2] for name in names)
-    return ", ".join(f"{number} {kind}" for kind, number in kinds.items())
 
 
 _STATUSES: Final = ("new", "changed", "byte-equal")
 
 
-def _answer(workspace: Workspace, made: Made, said: str, lines: Sequence[str], following: str = "") -> Answer:
+def answer(workspace: Workspace, made: Made, said: str, lines: Sequence[str], following: str = "") -> Answer:
     """Tell what a write did: the sentence, what belongs to it, its checks, and its receipt."""
     done, facts = made
     found = _task(workspace, made)
@@ -336,7 +317,7 @@ def _task(workspace: Workspace, made: Made) -> task.Task:
     return workspace.ledger.read(lambda tx: task.load(tx, made[0].task))
 
 
-def _would(workspace: Workspace, wanted: Proposal, acting: str, facts: Facts, lines: Sequence[str]) -> Answer:
+def would(workspace: Workspace, wanted: Proposal, acting: str, facts: Facts, lines: Sequence[str]) -> Answer:
     """Tell what would be done; raise where the plan, the grant or the fence would refuse it."""
     plan = wanted.plan
     workspace.adapter(plan.adapter).validate(plan)
@@ -347,6 +328,19 @@ def _would(workspace: Workspace, wanted: Proposal, acting: str, facts: Facts, li
     on = ", ".join(map(story.place, plan.resources))
     data = {"operation": plan.operation, "resources": list(plan.resources), "revision": wanted.revision, **facts}
     return Answer(data, [f"Would do {plan.operation} on {on} under grant {acting}; nothing was done.", *lines])
+
+
+def _placed(opened: Open, said: Sequence[str], colour: str) -> tuple[list[int], list[str]]:
+    """Return the ids of objects, and the places among them that were said, as `ID:PLACE`."""
+    known = {use.place for use in swatch.uses(opened.document)}
+    ids: list[int] = []
+    places: list[str] = []
+    for word in said:
+        name, _, place = word.rpartition(":")
+        held = _objects(opened, [name if place in known else word], colour)
+        ids += held
+        places += [f"{one}:{place}" for one in held] if place in known else []
+    return ids, places
 
 
 def _objects(opened: Open, said: Sequence[str], colour: str) -> list[int]:
