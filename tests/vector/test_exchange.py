@@ -137,7 +137,7 @@ def test_a_report_that_was_changed_is_told_what_the_files_show(exported: Path, c
 def test_a_kit_is_measured_again_from_its_files_alone(exported: Path, tmp_path: Path) -> None:
     folder = copied(exported, tmp_path / "brand")
     with opened(folder) as workspace:
-        assert len(recheck(workspace).data["outputs"]) == 22
+        assert len(recheck(workspace).data["outputs"]) == 30
         report = folder / "kit/exchange-loss.json"
         report.write_bytes(b"{")
         assert refusal(lambda: recheck(workspace)).code == "loss_report_mismatch"

@@ -15,11 +15,17 @@ from countermark.vector.variant import TREATMENTS
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10 20"><rect width="5" height="5"/></svg>'
 
 
-def test_the_kit_has_six_square_sizes_and_three_places_with_a_ground_each_in_two_formats() -> None:
+def test_the_kit_has_seven_square_sizes_places_with_a_ground_and_other_inks_each_in_two_formats() -> None:
     square = [(board.width, board.height) for board in BOARDS if board.variant == "full-colour"]
-    assert square == [(side, side) for side in (1024, 512, 192, 48, 32, 16)]
+    assert square == [(side, side) for side in (1024, 512, 192, 48, 32, 24, 16)]
     grounded = [board.id for board in BOARDS if TREATMENTS[board.variant].ground]
-    assert grounded == ["maskable-512", "apple-touch-180", "social-card-1200x630"]
+    assert grounded == [
+        "maskable-512",
+        "apple-touch-180",
+        "social-card-1200x630",
+        "one-colour-white-512",
+        "reversed-512",
+    ]
     assert {board.formats for board in BOARDS} == {("svg", "png")}
 
 

@@ -72,7 +72,7 @@ def test_a_kit_drawn_in_several_calls_is_told_whole_also_when_its_document_is_go
     monkeypatch.setattr("countermark.vector.adapter.MAX_BOARDS", 4)
     with opened(brand, adapters=[Removing()]) as workspace:
         done, facts = tools.export(workspace, grant="default")
-        assert (done.state, len(facts["boards"]), facts["files"]) == (State.COMPLETED, 9, 25)
+        assert (done.state, len(facts["boards"]), facts["files"]) == (State.COMPLETED, 13, 33)
 
 
 def test_an_edited_board_is_left_as_it_is(kitted: Path) -> None:

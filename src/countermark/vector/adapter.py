@@ -30,16 +30,16 @@ from countermark.kernel.recovery import EffectClass, EffectKind, Executed
 from countermark.vector import document as native
 from countermark.vector import operation, origin, palette, recolour, token, verification
 from countermark.vector.document import Document
-from countermark.vector.kit import PlannedBoard, boards_for, files_for, media_type
+from countermark.vector.kit import Missing, PlannedBoard, boards_for, files_for, media_type
 from countermark.vector.operation import ApplyTokens, Bind, Change, Import, Kit, Operation
 from countermark.vector.session import EngineRun, Late, Lost, runtime
 from countermark.vector.tasks import MAX_BOARDS
+from countermark.vector.verification import JUDGED, VARIANTS
 
 INPUT_CAP: Final = 512 << 20
 ENGINE_SECONDS: Final = 120
 SECONDS_PER_MIB: Final = 10  # of what may be written; a drawing of 20,000 paths, 1.5 MiB, takes 12 s to import and draw
 SECONDS_PER_BOARD: Final = 2
-JUDGED: Final = "judged"  # a folder of the stage: pictures drawn for the checks alone, never published
 NATIVE_TYPE: Final = "application/vnd.vectorcraft+json"
 _LISTED: Final = 200
 _EFFECT: Final = Effect(
@@ -129,16 +129,20 @@ class VectorAdapter(Adapter):
         ref = operation.input_of(intent.plan, operation.DOCUMENT)
         document = native.load(context.store.get(ref.digest, INPUT_CAP))
         folder = place(intent.plan.resources[0])
-        planned = boards_for(document)
         with Root(context.stage) as stage:
             context.store.copy_to(ref.digest, stage, f"document{operation.SUFFIX}")
             stage.make_dir(folder)
             with EngineRun(context, intent, self._allowed(intent.plan)) as engine:
+                stage.make_dir(JUDGED)
+                variants = {"kind": "variants", "folder": JUDGED, "name": VARIANTS, "parts": []}
+                staged = f"document{operation.SUFFIX}"
+                engine.call("compile_kit", {"document": staged, "sha256": ref.digest, "files": [variants]})
+                missing = verification.missing(stage)
                 rows = _drawn(
                     engine,
                     f"document{operation.SUFFIX}",
                     ref.digest,
-                    [_board(board, f"{folder}/{board.id}") for board in planned],
+                    [_board(board, f"{folder}/{board.id}") for board in boards_for(document, missing)],
                 )
                 rows += _compiled(
                     engine,
@@ -155,7 +159,7 @@ class VectorAdapter(Adapter):
                 StagedFile(intent.plan.resources[0], name, sha256, size, media_type(name))
                 for name, sha256, size in made
             )
-            return Outcome(files=files, facts=kit_facts(document))
+            return Outcome(files=files, facts=kit_facts(document, missing))
 
     def _allowed(self, plan: Plan) -> int:
         """Return the seconds one run may take: more for a large input, and for many boards."""
@@ -205,7 +209,9 @@ class VectorAdapter(Adapter):
             return []
         if not isinstance(wanted, Kit):
             return [""]
-        boards = [name for board in boards_for(document) for name in board.files]
+        if not stage.exists(f"{JUDGED}/{VARIANTS}"):
+            return []
+        boards = [name for board in boards_for(document, verification.missing(stage)) for name in board.files]
         return boards + [file.name for file in files_for(document, operation.native_name(intent.plan))]
 
     def _document(self, wanted: Import | Kit, intent: Intent, context: Context, stage: Root) -> Document | None:
@@ -224,7 +230,7 @@ class VectorAdapter(Adapter):
         document = self._document(wanted, intent, context, stage)
         if document is None:
             return None
-        return kit_facts(document) if isinstance(wanted, Kit) else import_facts(document)
+        return kit_facts(document, verification.missing(stage)) if isinstance(wanted, Kit) else import_facts(document)
 
     def verify(self, intent: Intent, outcome: Outcome, context: Context) -> Verification:
         """Have the stage observed by other engines; a kit's record page is made from what they saw."""
@@ -315,10 +321,11 @@ def import_facts(document: Document) -> dict[str, Any]:
     return {"losses": losses[:_LISTED], "lossesTotal": len(losses), "notesTotal": len(said.get("notes", []))}
 
 
-def kit_facts(document: Document) -> dict[str, Any]:
-    """Return what a kit says of itself: what its document holds and no board shows."""
+def kit_facts(document: Document, missing: Sequence[Missing]) -> dict[str, Any]:
+    """Return what a kit says of itself: what its document holds and no board shows, and variants it does not have."""
     undrawn = origin.undrawn(document)
-    return {"undrawn": undrawn[:_LISTED], "undrawnTotal": len(undrawn)}
+    said = [one._asdict() for one in missing]
+    return {"undrawn": undrawn[:_LISTED], "undrawnTotal": len(undrawn), "notDerivable": said[:_LISTED]}
 
 
 def _make_parent(stage: Root, name: str) -> None:

@@ -5,12 +5,14 @@ The engine calls these over the boards it has just written: an icon file holds t
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from countermark.vector import icon, token_writer
 from countermark.vector.artboard import artboards
+from countermark.vector.derivable import refusals
 from countermark.vector.document import Document
 from countermark.vector.embedding import embed
 from countermark.vector.kit import BOARDS, MANIFEST_BOARDS, MEDIA_TYPES
@@ -76,6 +78,16 @@ def _css(material: Material) -> bytes:
     return token_writer.css(token_writer.colours(material.document))
 
 
+def _variants(material: Material) -> bytes:
+    """Return which variants in other inks the artboards do not have, and why."""
+    found = [
+        {"artboard": board.id, "variant": name, "reason": reason}
+        for board in artboards(material.document)
+        for name, reason in refusals(resolve(material.document, board)).items()
+    ]
+    return json.dumps({"missing": found}, ensure_ascii=False, indent=1).encode("utf-8")
+
+
 KINDS: Final[Mapping[str, Callable[[Material], bytes]]] = {
     "css": _css,
     "editable": _editable,
@@ -85,4 +97,5 @@ KINDS: Final[Mapping[str, Callable[[Material], bytes]]] = {
     "pdf": _pdf,
     "sprite": _sprite,
     "tokens": _tokens,
+    "variants": _variants,
 }

@@ -19,7 +19,7 @@ from xml.parsers import expat
 
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.proof import Engine, Verdict
-from countermark.raster import judge, page
+from countermark.raster import edge, judge, page
 from countermark.raster.picture import Picture, decode_png
 from countermark.vector import identity
 from countermark.vector.checks import Board, pillow, resvg
@@ -31,6 +31,7 @@ SAFE_RADIUS: Final = 0.4
 
 LONGEST_PAGE: Final = 14_400
 _PROPERTY: Final = re.compile(r"(--[A-Za-z0-9_-]+):\s*(#[0-9a-f]{6});")
+EDGES_LEGIBLE: Final = 60
 _POINT: Final = 0.01
 
 
@@ -208,6 +209,47 @@ def safe_zone(png: bytes | None, maker: Engine) -> Verdict:
         threshold = {"reach": f"{SAFE_RADIUS:.3f}", "alpha": 0}
         source = "W3C Web Application Manifest: safe zone"
         return look.verdict(measured, threshold, passed=passed, reason=reason, source=source)
+
+    return look.run(pillow, observe)
+
+
+def edges_survive(png: bytes | None, source: bytes | None, share: float, gap: float, maker: Engine) -> Verdict:
+    """Hold a variant in other inks against the full-colour picture: its inner edges are there, and no ink beside it.
+
+    `share` is how much of the board the drawing takes, `gap` the widest cut in pixels. An inner edge is a place where
+    two colours of the opaque drawing lie within two pixels of one another.
+    """
+    look = Look("edges_survive", maker, (png, source), required=True)
+
+    def observe() -> Verdict:
+        found = edge.survival(png_picture(given(png)), png_picture(given(source)), share, gap)
+        measured = {"edges": found.edges, "kept": found.kept, "ink": found.ink, "beside": found.beside}
+        passed = found.whole
+        reason = (
+            "" if passed else f"{found.kept} of {found.edges} inner edges are left, {found.beside} pixels lie beside"
+        )
+        threshold = {"kept": f"0.{edge.KEPT_PER_CENT}", "beside": f"0.0{edge.BESIDE_PER_CENT}"}
+        source_of = "seed 1 §5: variants; inner edges survive, or the variant is refused"
+        return look.verdict(measured, threshold, passed=passed, reason=reason, source=source_of)
+
+    return look.run(pillow, observe)
+
+
+def legible(png: bytes | None, source: bytes | None, maker: Engine) -> Verdict:
+    """Measure how many edges of a drawing are still told apart on a small board; a figure, which fails nothing."""
+    look = Look("legible", maker, (png, source), required=False)
+
+    def observe() -> Verdict:
+        small = png_picture(given(png))
+        found = edge.told_apart(small, png_picture(given(source)))
+        share = found.kept * 100 // found.edges if found.edges else 100
+        measured = {"edges": found.edges, "kept": found.kept, "side": small.width}
+        passed = share >= EDGES_LEGIBLE
+        reason = (
+            "" if passed else f"at {small.width} pixels {share} % of its edges are told apart: lines and gaps close"
+        )
+        threshold = {"kept": f"0.{EDGES_LEGIBLE}"}
+        return look.verdict(measured, threshold, passed=passed, reason=reason, source="research 9, 11: small sizes")
 
     return look.run(pillow, observe)
 

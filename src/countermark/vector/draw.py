@@ -139,6 +139,26 @@ def _skia() -> Any:
     return skia
 
 
+def skia_path(area: Area) -> Any:
+    """Return an area as a path of Skia's."""
+    skia = _skia()
+    path = skia.Path()
+    path.setFillType(skia.PathFillType.kEvenOdd if area.rule == "EvenOdd" else skia.PathFillType.kWinding)
+    for subpath in area.path["subpaths"]:
+        started = False
+        for start, out, into, end in segments(subpath):
+            if not started:
+                path.moveTo(*start)
+                started = True
+            if out is None or into is None:
+                path.lineTo(*end)
+            else:
+                path.cubicTo(*out, *into, *end)
+        if started and subpath.get("closed"):
+            path.close()
+    return path
+
+
 class _Brush:
     """Draws display items on one canvas."""
 
@@ -235,22 +255,7 @@ class _Brush:
         canvas.restore()
 
     def _path(self, area: Area) -> Any:
-        skia = self._skia
-        path = skia.Path()
-        path.setFillType(skia.PathFillType.kEvenOdd if area.rule == "EvenOdd" else skia.PathFillType.kWinding)
-        for subpath in area.path["subpaths"]:
-            started = False
-            for start, out, into, end in segments(subpath):
-                if not started:
-                    path.moveTo(*start)
-                    started = True
-                if out is None or into is None:
-                    path.lineTo(*end)
-                else:
-                    path.cubicTo(*out, *into, *end)
-            if started and subpath.get("closed"):
-                path.close()
-        return path
+        return skia_path(area)
 
     def _matrix(self, matrix: Matrix) -> Any:
         a, b, c, d, e, f = matrix

@@ -81,7 +81,7 @@ class Measured:
 def measured(document: Document, name: str, files: Mapping[str, bytes]) -> Measured:
     """Measure the derivatives of a kit: `files` by name, of which `name` is the native document."""
     gallery = _Gallery(document, files)
-    names = [one for board in boards_for(document) for one in board.files]
+    names = [one for board in boards_for(document) for one in board.files if one in files]
     names += [file.name for file in files_for(document, name) if file.kind in _DERIVATIVES]
     rows = [_row(one, one.rpartition(".")[2], gallery, document) for one in names]
     model = json.dumps(json.loads(native.dump(document)), sort_keys=True, separators=(",", ":"))

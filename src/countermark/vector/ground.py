@@ -8,6 +8,7 @@ from countermark.vector.display import Display, Fill, shapes
 from countermark.vector.paint_server import Gradient, PaintServer, Rgb, Solid
 
 WHITE: Final[Rgb] = (255, 255, 255)
+BLACK: Final[Rgb] = (0, 0, 0)
 DARK: Final[Rgb] = (17, 17, 17)
 LEAST_CONTRAST: Final = 1.25
 """Below this a shape does not stand out from its ground: pure yellow on white has 1.07, a golden one 1.4."""

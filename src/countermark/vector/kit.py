@@ -7,6 +7,7 @@ has a safe zone stands apart from its board's edge.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from countermark.vector.artboard import artboards
@@ -42,14 +43,20 @@ class Board(NamedTuple):
 
 
 BOARDS: Final = (
-    *(Board(f"full-colour-{side}", "full-colour", side, side) for side in (1024, 512, 192, 48, 32, 16)),
+    *(Board(f"full-colour-{side}", "full-colour", side, side) for side in (1024, 512, 192, 48, 32, 24, 16)),
     Board("maskable-512", "maskable", 512, 512),
     Board("apple-touch-180", "apple-touch", 180, 180),
     Board("social-card-1200x630", "social-card", 1200, 630),
+    Board("one-colour-black-512", "one-colour-black", 512, 512),
+    Board("one-colour-white-512", "one-colour-white", 512, 512),
+    Board("reversed-512", "reversed", 512, 512),
 )
 
 ICON_BOARDS: Final = ("full-colour-16", "full-colour-32", "full-colour-48")
 """The boards that the icon file holds, smallest first."""
+
+LEGIBLE: Final = (16, 24, 32)
+"""The sides in pixels at which it is measured how much of a drawing is told apart."""
 
 MANIFEST_BOARDS: Final = (("full-colour-192", "any"), ("full-colour-512", "any"), ("maskable-512", "maskable"))
 """The boards that the web manifest names, with their purpose."""
@@ -93,14 +100,24 @@ class PlannedFile(NamedTuple):
     parts: tuple[str, ...] = ()
 
 
-def boards_for(document: Document) -> list[PlannedBoard]:
-    """Return the boards of a document, artboards in document order and each in the table's order."""
+class Missing(NamedTuple):
+    """A variant that an artboard does not have, and why."""
+
+    artboard: int
+    variant: str
+    reason: str
+
+
+def boards_for(document: Document, missing: Iterable[Missing] = ()) -> list[PlannedBoard]:
+    """Return the boards of a document but for variants it does not have, artboards in order, each in the table's."""
+    without = {(one.artboard, one.variant) for one in missing}
     return [
         PlannedBoard(
             f"artboard-{board.id}-{row.id}", board.id, board.name, row.variant, row.width, row.height, row.formats
         )
         for board in artboards(document)
         for row in BOARDS
+        if (board.id, row.variant) not in without
     ]
 
 

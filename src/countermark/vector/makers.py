@@ -15,11 +15,14 @@ READING: Final = (
     "vector/container.py",
     "vector/display.py",
     "vector/document.py",
+    "vector/draw.py",
     "vector/ground.py",
+    "vector/knockout.py",
     "vector/member.py",
     "vector/paint_server.py",
     "vector/path.py",
     "vector/resolve.py",
+    "vector/reversal.py",
     "vector/shape.py",
     "vector/variant.py",
 )
@@ -59,7 +62,7 @@ def pdf_writer() -> Engine:
 
 def compiler() -> Engine:
     """Return the maker of the files that are made of boards: our own sources."""
-    names = ("compile", "embedding", "icon", "kit", "token_writer")
+    names = ("compile", "derivable", "embedding", "icon", "kit", "token_writer")
     own = tuple(f"vector/{name}.py" for name in names)
     return _ours(*own, *READING, label="countermark kit compiler")
 

@@ -12,8 +12,9 @@ from countermark.kernel.proof import Engine, Verdict
 from countermark.vector import checks, derivative, exchange, identity, makers, reopening, swatch
 from countermark.vector.artboard import artboards
 from countermark.vector.document import Document
-from countermark.vector.kit import ICON_BOARDS, MANIFEST_BOARDS, PlannedBoard
+from countermark.vector.kit import BOARDS, ICON_BOARDS, LEGIBLE, MANIFEST_BOARDS, PlannedBoard
 from countermark.vector.look import Look
+from countermark.vector.variant import DERIVED, TREATMENTS, cut
 
 
 class Seen(NamedTuple):
@@ -60,6 +61,10 @@ def of_derivatives(document: Document, name: str, data: bytes, files: Mapping[st
         yield Seen(f"{of}-favicon.ico", derivative.ico_entries(files[f"{of}-favicon.ico"], icons, kit))
         yield Seen(f"icons.svg, {of}", derivative.sprite_symbol(files["icons.svg"], of, board, kit))
         yield Seen(f"{of}-maskable-512.png", derivative.safe_zone(files[f"{of}-maskable-512.png"], makers.drawer()))
+        for side in LEGIBLE:
+            name_ = f"{of}-full-colour-{side}.png"
+            yield Seen(name_, derivative.legible(files[name_], board.png, makers.drawer()))
+        yield from _variants(of, files, board.png)
         editable = files[f"{of}-editable.svg"]
         yield Seen(f"{of}-editable.svg", derivative.embedded_document(editable, data, files[f"{large}.svg"], kit))
     colours = {one.name: one.colour for one in swatch.swatches(document) if one.colour is not None}
@@ -69,6 +74,15 @@ def of_derivatives(document: Document, name: str, data: bytes, files: Mapping[st
     manifest = derivative.manifest_icons(files["site.webmanifest"], files, len(MANIFEST_BOARDS), kit)
     yield Seen("site.webmanifest", manifest)
     yield Seen(name, reopening.native_reopens(files[name], kit))
+
+
+def _variants(of: str, files: Mapping[str, bytes], source: bytes | None) -> Iterator[Seen]:
+    """Hold the variants in other inks that an artboard has against its picture in full colour."""
+    for row in BOARDS:
+        name = f"{of}-{row.id}.png"
+        if row.variant in DERIVED and name in files:
+            share, gap = TREATMENTS[row.variant].share, cut(row.variant, row.width)
+            yield Seen(name, derivative.edges_survive(files[name], source, share, gap, makers.drawer()))
 
 
 def of_exchange(

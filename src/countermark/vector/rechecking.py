@@ -11,6 +11,7 @@ from countermark.vector import exchange, operation
 from countermark.vector.holding import DOCUMENT_CAP, plain_name
 from countermark.vector.kit import boards_for, files_for
 from countermark.vector.proposal import KIT
+from countermark.vector.variant import DERIVED
 
 if TYPE_CHECKING:
     from countermark.kernel.workspace import Workspace
@@ -37,7 +38,7 @@ def recheck(workspace: Workspace, folder: str = KIT) -> Result:
         )
     (name,) = names
     document = native.load(files[name], what=name)
-    planned = [*(one for board in boards_for(document) for one in board.files)]
+    planned = [one for board in boards_for(document) if board.variant not in DERIVED for one in board.files]
     planned += [file.name for file in files_for(document, name)]
     missing = sorted(set(planned) - files.keys())
     if missing:

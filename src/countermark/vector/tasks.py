@@ -17,8 +17,16 @@ from countermark.kernel.files import Root
 Json = dict[str, Any]
 
 FORMATS: Final = ("svg", "png")
-VARIANTS: Final = ("full-colour", "maskable", "apple-touch", "social-card")
-KINDS: Final = ("css", "editable", "ico", "manifest", "native", "pdf", "sprite", "tokens")
+VARIANTS: Final = (
+    "full-colour",
+    "maskable",
+    "apple-touch",
+    "social-card",
+    "one-colour-black",
+    "one-colour-white",
+    "reversed",
+)
+KINDS: Final = ("css", "editable", "ico", "manifest", "native", "pdf", "sprite", "tokens", "variants")
 MAX_BOARDS: Final = 256
 MAX_PARTS: Final = 4096
 INPUT_MAX: Final = 512 * 1024 * 1024

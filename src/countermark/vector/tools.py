@@ -212,6 +212,8 @@ def _kit_facts(workspace: Workspace, done: Performed, said: Mapping[str, Any]) -
     now = {name: sha for name, sha in published(workspace, done.task) if name != PAGE}
     boards = []
     for board in boards_for(document):
+        if not any(name in now for name in board.files):
+            continue  # a variant that this drawing does not have
         states = {_change(before.get(name), now.get(name)) for name in board.files}
         status = "changed" if "changed" in states else "new" if "new" in states else "byte-equal"
         boards.append(
@@ -235,6 +237,7 @@ def _kit_facts(workspace: Workspace, done: Performed, said: Mapping[str, Any]) -
         "others": others,
         "files": len(now),
         "undrawn": said.get("undrawn", []),
+        "notDerivable": said.get("notDerivable", []),
     }
 
 

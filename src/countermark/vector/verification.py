@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from countermark.kernel.adapter import Context, Intent, Outcome, StagedFile, Verification
-from countermark.kernel.canon import sha256_hex
+from countermark.kernel.canon import parse_strict, sha256_hex
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.files import Root
 from countermark.kernel.place import shown
@@ -36,12 +36,18 @@ from countermark.vector import document as native
 from countermark.vector.artboard import artboard, artboards
 from countermark.vector.colour import hex_of
 from countermark.vector.document import Document
-from countermark.vector.kit import PlannedBoard, boards_for, files_for, media_type
+from countermark.vector.kit import Missing, PlannedBoard, boards_for, files_for, media_type
 from countermark.vector.observation import Seen
 from countermark.vector.operation import ApplyTokens, Bind, Change, Import, Kit, Operation
+from countermark.vector.variant import DERIVED
 
 CAP: Final = 512 << 20
 JUDGED: Final = "judged"
+"""A folder of the stage: pictures drawn for the checks alone, never published."""
+
+VARIANTS: Final = "variants.json"
+"""In that folder: which variants in other inks a document does not have, and why."""
+
 JUDGED_SIDE: Final = 1024
 PICTURE_LOSS: Final = "picture"
 """The name under which a person accepts that the picture itself differs from the original."""
@@ -63,6 +69,22 @@ def judged_boards(document: Document) -> list[PlannedBoard]:
         PlannedBoard(f"artboard-{one.artboard}", one.artboard, "", "full-colour", JUDGED_SIDE, JUDGED_SIDE, ("png",))
         for one in origin.sources(document)
     ]
+
+
+def missing(stage: Root) -> list[Missing]:
+    """Return the variants that the engine says a document does not have; raise `artifact_invalid` for no such list."""
+    try:
+        rows = parse_strict(stage.read(f"{JUDGED}/{VARIANTS}", cap=CAP), what="The list of variants")["missing"]
+        found = [Missing(row["artboard"], row["variant"], row["reason"]) for row in rows]
+    except (KeyError, TypeError) as error:
+        raise CountermarkError(
+            "artifact_invalid", "The engine's list of variants is none.", next_action="Report this defect."
+        ) from error
+    if any(one.variant not in DERIVED for one in found):
+        raise CountermarkError(
+            "artifact_invalid", "The engine leaves out a board that every kit has.", next_action="Report this defect."
+        )
+    return found
 
 
 def of_document(wanted: Operation, intent: Intent, outcome: Outcome, context: Context, stage: Root) -> Verification:
@@ -154,7 +176,8 @@ def of_kit(wanted: Kit, intent: Intent, outcome: Outcome, context: Context, stag
     data = context.store.get(ref.digest, CAP)
     document = native.load(data)
     folder = place(intent.plan.resources[0])
-    boards = boards_for(document)
+    without = missing(stage)
+    boards = boards_for(document, without)
     name = operation.native_name(intent.plan)
     _as_planned(outcome, boards, [file.name for file in files_for(document, name)])
     files = {file.name: stage.read(f"{folder}/{file.name}", cap=CAP) for file in outcome.files}
@@ -184,6 +207,7 @@ def of_kit(wanted: Kit, intent: Intent, outcome: Outcome, context: Context, stag
     if kept is not None and before:
         seen.append(Seen("boards without a consumer", _byte_equal(boards, kept, files, before)))
     gaps = [*_UNSEEN, *((one.name, f"lost and accepted by name: {one.reason}") for one in covered)]
+    gaps += [(f"{one.variant} of artboard {one.artboard}", f"not derivable: {one.reason}") for one in without]
     if picture:
         gaps.append((PICTURE_LOSS, "a difference from the original was accepted by name"))
     if not origin.sources(document):

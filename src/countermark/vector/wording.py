@@ -113,6 +113,17 @@ _WORDS: Final[Mapping[str, tuple[Callable[[Figures], str], Callable[[Figures], s
         lambda f: f"the drawing ends {f['reach']} of the side from the middle",
         lambda f: f"at most {f['reach']}, and opaque",
     ),
+    "edges_survive": (
+        lambda f: (
+            f"{_thousands(f['kept'])} of {_thousands(f['edges'])} inner edge pixels are edges here too; "
+            f"{f['beside']} pixels of ink beside the drawing"
+        ),
+        lambda f: f"at least {float(f['kept']) * 100:g} % of the edges, at most 1 % beside",
+    ),
+    "legible": (
+        lambda f: f"{f['kept'] * 100 // (f['edges'] or 1)} % of its edges told apart at {f['side']} pixels",
+        lambda f: f"at least {float(f['kept']) * 100:g} %",
+    ),
     "embedded_document": (
         lambda f: f"a document of {_thousands(f['bytes'])} bytes, and the drawing, equal those beside it",
         lambda _: "both the same",

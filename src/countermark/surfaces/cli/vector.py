@@ -272,6 +272,7 @@ def kit(
         others = [(one["name"], one["status"]) for one in made[1]["others"]]
         lines = ["", "boards", *(f"  {line}" for line in columns(states))]
         lines += listing.titled("files made of them", others)
+        lines += listing.titled("not derivable", [(one["variant"], one["reason"]) for one in made[1]["notDerivable"]])
         verify = f"countermark receipt verify {made[1]['folder']}/"
         return answer(workspace, made, f"{count(len(boards_made), 'board')} in {{place}}/: {said}.", lines, verify)
 
