@@ -73,11 +73,8 @@ ALLOWED: Final = {
     ("scene/desk.py", ".save"): "a scene's save, which goes through the store",
     ("scene/governed.py", ".save"): "likewise; not a picture's",
     ("typeset/merge.py", ".save"): "a font, into memory",
-    ("raster/region.py", ".save"): "a picture into memory",
-    ("vector/derivative.py", ".save"): "likewise",
-    ("vector/pdf_writer.py", ".open"): "a PDF from memory",
-    ("vector/pdf_writer.py", ".save"): "a PDF into memory",
-    ("raster/page.py", "ctypes"): "hands an array's address to the judge of PDFs; it calls no library by it",
+    ("vector/pdf_writer.py", ".open"): "qpdf reads the bytes that Skia made, from memory",
+    ("vector/pdf_writer.py", ".save"): "and writes them into memory",
     ("kernel/ledger.py", "sqlite3.connect"): "the ledger's writes are SQLite's; both sides of a commit are points",
 }
 # Functions of the two modules that name an effect and have none, and why.

@@ -5,7 +5,6 @@ pdfium (the browser's own PDF engine) shares no code with Skia's PDF backend, wh
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -76,8 +75,7 @@ def render(data: bytes, index: int, width: int, height: int) -> Picture:
         fit = contain(across, down, width, height)
         high, wide, scale = height * FINER, width * FINER, fit.scale * FINER
         drawn = np.zeros((high, wide, 4), dtype=np.uint8)
-        place = drawn.ctypes.data_as(ctypes.c_void_p)
-        bitmap = raw.FPDFBitmap_CreateEx(wide, high, raw.FPDFBitmap_BGRA, place, wide * 4)
+        bitmap = raw.FPDFBitmap_CreateEx(wide, high, raw.FPDFBitmap_BGRA, drawn.ctypes.data, wide * 4)
         if not bitmap:
             raise _invalid("pdfium gave no bitmap")
         try:

@@ -46,7 +46,7 @@ def cutting(picture: Picture, box: Pixels, side: int, zoom: int) -> bytes:
     y = _within(box[1] + box[3] // 2 - side // 2, max(picture.height - side, 0))
     cut = Image.fromarray(picture.rgba[y : y + side, x : x + side])
     out = io.BytesIO()
-    cut.resize((cut.width * zoom, cut.height * zoom), Image.Resampling.NEAREST).save(out, "PNG")
+    cut.resize((cut.width * zoom, cut.height * zoom), Image.Resampling.NEAREST).save(out, format="PNG")
     return out.getvalue()
 
 

@@ -283,7 +283,7 @@ def _entries(data: bytes) -> dict[tuple[int, int], Picture]:
         with Image.open(io.BytesIO(data), formats=["ICO"]) as opened:
             for size in sorted(opened.ico.sizes()):  # type: ignore[attr-defined]
                 held = io.BytesIO()
-                opened.ico.getimage(size).save(held, "PNG")  # type: ignore[attr-defined]
+                opened.ico.getimage(size).save(held, format="PNG")  # type: ignore[attr-defined]
                 found[size] = decode_png(held.getvalue())
     except (OSError, ValueError, SyntaxError, EOFError, IndexError) as error:
         raise _artifact(f"the icon file cannot be decoded: {error}") from error
