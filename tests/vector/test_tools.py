@@ -110,7 +110,9 @@ def test_boards_that_a_new_colour_does_not_reach_are_byte_equal_and_said_to_be(t
     assert said_equal == {name for name in before if before[name] == after[name]}
     # What holds the whole document follows it: its own file, its copies inside SVGs, its pages, its sprite.
     of_second = {name for name in before if name.startswith("artboard-2-")} - {"artboard-2-editable.svg"}
-    assert said_equal == {*of_second, "site.webmanifest"}
+    one_ink = {name for name in before if name.startswith("artboard-1-one-colour-")}
+    assert said_equal == {*of_second, *one_ink, "site.webmanifest"}
+    assert facts["reused"] == sum(one["artboard"] == 2 for one in facts["boards"])  # taken by digest, not drawn
 
 
 def tools_workspace(folder: Path, document: native.Document) -> Workspace:

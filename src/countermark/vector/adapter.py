@@ -138,11 +138,13 @@ class VectorAdapter(Adapter):
                 staged = f"document{operation.SUFFIX}"
                 engine.call("compile_kit", {"document": staged, "sha256": ref.digest, "files": [variants]})
                 missing = verification.missing(stage)
+                boards = boards_for(document, missing)
+                kept = _reused(intent, context, stage, document, boards)
                 rows = _drawn(
                     engine,
                     f"document{operation.SUFFIX}",
                     ref.digest,
-                    [_board(board, f"{folder}/{board.id}") for board in boards_for(document, missing)],
+                    [_board(board, f"{folder}/{board.id}") for board in boards if board.id not in kept],
                 )
                 rows += _compiled(
                     engine,
@@ -154,12 +156,13 @@ class VectorAdapter(Adapter):
                     ],
                 )
                 _judged(engine, stage, document)
-            made = [(row["name"].removeprefix(f"{folder}/"), row["sha256"], row["size"]) for row in rows]
+            reused = [row for rows_ in kept.values() for row in rows_]
+            made = reused + [(row["name"].removeprefix(f"{folder}/"), row["sha256"], row["size"]) for row in rows]
             files = tuple(
                 StagedFile(intent.plan.resources[0], name, sha256, size, media_type(name))
                 for name, sha256, size in made
             )
-            return Outcome(files=files, facts=kit_facts(document, missing))
+            return Outcome(files=files, facts=kit_facts(document, missing) | {"reused": len(kept)})
 
     def _allowed(self, plan: Plan) -> int:
         """Return the seconds one run may take: more for a large input, and for many boards."""
@@ -269,6 +272,28 @@ def _compiled(engine: EngineRun, document: str, sha256: str, files: Sequence[dic
         part = list(files[start : start + MAX_BOARDS])
         rows += engine.call("compile_kit", {"document": document, "sha256": sha256, "files": part})["outputs"]
     return rows
+
+
+def _reused(
+    intent: Intent, context: Context, stage: Root, document: Document, boards: Sequence[PlannedBoard]
+) -> dict[str, list[tuple[str, str, int]]]:
+    """Take boards that nothing concerned from the last kit by their digests; return their files by board.
+
+    The last kit has to be of this very engine, and its document this one but for swatches that do not reach the board.
+    """
+    if not any(ref.version == operation.MADE_BY + intent.runtime.digest for ref in intent.plan.inputs):
+        return {}
+    standing = verification.unaffected(document, verification.previous(intent, context)) or frozenset()
+    before, folder = operation.before(intent.plan), place(intent.plan.resources[0])
+    found = {}
+    for board in boards:
+        digests = {name: before.get(name, "") for name in board.files}
+        if board.artboard in standing and all(one and context.store.has(one) for one in digests.values()):
+            for name, digest in digests.items():
+                context.store.copy_to(digest, stage, f"{folder}/{name}")
+            sizes = {name: len(stage.read(f"{folder}/{name}", cap=INPUT_CAP)) for name in digests}
+            found[board.id] = [(name, digest, sizes[name]) for name, digest in digests.items()]
+    return found
 
 
 def _judged(engine: EngineRun, stage: Root, document: Document) -> None:

@@ -18,7 +18,7 @@ from countermark.kernel.place import shown
 from countermark.raster import page
 from countermark.raster.difference import measure
 from countermark.raster.fit import contain
-from countermark.raster.picture import Picture
+from countermark.raster.picture import Picture, png_size
 from countermark.raster.region import Region, regions
 from countermark.vector import document as native
 from countermark.vector.artboard import Artboard, artboards
@@ -36,6 +36,7 @@ MEASURED: Final = "full-colour-512"
 SIDE: Final = 512
 OBJECT_SHARE_OFF: Final = 0.01
 _LISTED: Final = 50
+_COLOUR_TYPE: Final = 25  # in a PNG's header: 4 and 6 have alpha
 _NAMED: Final = 5
 _DERIVATIVES: Final = frozenset({"editable", "ico", "pdf", "sprite"})
 
@@ -258,14 +259,14 @@ def _pdf(_name: str, _data: bytes, gallery: _Gallery, _document: Document) -> tu
 
 
 def _png(_name: str, data: bytes, _gallery: _Gallery, _document: Document) -> tuple[list[Json], Json]:
-    colour_type = data[25]
+    width, height = png_size(data)
+    colour_type = data[_COLOUR_TYPE]
     alpha = colour_type in {4, 6}
     changes = [
         _change("editable-layers-paths-text", "lost", "pixels"),
         _change("raster-content", "observed", "pixels"),
         _change("alpha-channel", "observed" if alpha else "lost", "in the header" if alpha else "on a ground"),
     ]
-    width, height = int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
     return changes, {"width": width, "height": height, "colourType": colour_type}
 
 

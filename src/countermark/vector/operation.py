@@ -17,6 +17,8 @@ SOURCE: Final = "source"
 TOKENS: Final = "tokens"
 BEFORE: Final = "before/"
 PREVIOUS: Final = "previous-document"
+MADE_BY: Final = "kit made by "
+"""The version of the previous document is the engine that made its kit: only that one would make the same again."""
 
 
 @dataclass(frozen=True, slots=True)

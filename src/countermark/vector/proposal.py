@@ -240,7 +240,7 @@ def _context(workspace: Workspace, opened: Open, last: task.Task | None) -> list
     if last is not None:
         refs += [InputRef(f"{operation.BEFORE}{name}", "published", sha) for name, sha in published(workspace, last.id)]
         refs += [
-            InputRef(operation.PREVIOUS, ref.version, ref.digest)
+            InputRef(operation.PREVIOUS, operation.MADE_BY + last.runtime.digest, ref.digest)
             for ref in last.plan.inputs
             if ref.name == operation.DOCUMENT
         ]

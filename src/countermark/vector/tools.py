@@ -238,6 +238,7 @@ def _kit_facts(workspace: Workspace, done: Performed, said: Mapping[str, Any]) -
         "files": len(now),
         "undrawn": said.get("undrawn", []),
         "notDerivable": said.get("notDerivable", []),
+        "reused": said.get("reused", 0),
     }
 
 

@@ -202,8 +202,8 @@ def of_kit(wanted: Kit, intent: Intent, outcome: Outcome, context: Context, stag
         context,
         lambda board: not picture and board not in excused,
     )
-    previous = _previous(intent, context)
-    kept = unaffected(document, previous)
+    last = previous(intent, context)
+    kept = unaffected(document, last)
     if kept is not None and before:
         seen.append(Seen("boards without a consumer", _byte_equal(boards, kept, files, before)))
     gaps = [*_UNSEEN, *((one.name, f"lost and accepted by name: {one.reason}") for one in covered)]
@@ -222,7 +222,7 @@ def of_kit(wanted: Kit, intent: Intent, outcome: Outcome, context: Context, stag
         seen,
         gaps,
         {name: _stored(context, digest) for name, digest in before.items()},
-        recording.changes(previous, document),
+        recording.changes(last, document),
         () if found is None else found.worst,
     )
     ours = {recording.PAGE: page} | ({} if found is None else {exchange.REPORT: found.bytes()})
@@ -302,7 +302,8 @@ def _byte_equal(
     )
 
 
-def _previous(intent: Intent, context: Context) -> Document | None:
+def previous(intent: Intent, context: Context) -> Document | None:
+    """Return the document of the last kit in this folder, None when there is none or it is no longer kept."""
     for ref in intent.plan.inputs:
         if ref.name == operation.PREVIOUS:
             data = _stored(context, ref.digest)

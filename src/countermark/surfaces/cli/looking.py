@@ -12,8 +12,9 @@ from countermark.kernel.errors import CountermarkError
 from countermark.kernel.files import Root
 from countermark.surfaces.cli import listing
 from countermark.surfaces.cli.call import Answer, Call, command
-from countermark.surfaces.cli.vector import of_document
+from countermark.surfaces.cli.vector import of_document, whole_name
 from countermark.vector import proposal
+from countermark.vector.comparison import diff as compare_documents
 from countermark.vector.rechecking import recheck
 
 
@@ -49,6 +50,20 @@ def preview(call: Call, name: str, colour: str, *, pictures: Path | None, docume
     return Answer(
         {**found.data, "pictures": written}, [*lines, *listing.titled("pictures", [(one,) for one in written])]
     )
+
+
+@command(example="vector diff old.vectorcraft new.vectorcraft")
+@click.argument("before", callback=whole_name)
+@click.argument("after", callback=whole_name)
+def diff(call: Call, before: str, after: str) -> Answer:
+    """Compare two documents object by object.
+
+    Objects are the same by id; colours are told place by place.
+    """
+    with call.open() as workspace:
+        found = compare_documents(workspace, before, after)
+    rows = [(one["kind"], one["id"], one["name"], one["what"]) for one in found.data["changes"]]
+    return Answer(found.data, [found.summary, *listing.titled("differences", rows)])
 
 
 @command(example="vector loss")

@@ -63,6 +63,7 @@ TOKENS: Final[dict[str, Wanted | Later]] = {
 VECTOR: Final[dict[str, Wanted | Later]] = {
     "import": Wanted("vector:import_svg", "Import an SVG as a native document."),
     "read": Wanted("vector:read", "Show what a native document holds."),
+    "diff": Wanted("looking:diff", "Compare two documents object by object."),
     "swatch": Later(SWATCH, help="Bind, set, preview and list swatches.", example="vector swatch list"),
     "tokens": Later(TOKENS, help="Design tokens in and out.", example="vector tokens export --css"),
     "kit": Wanted("vector:kit", "Export every artboard, each checked by another engine."),

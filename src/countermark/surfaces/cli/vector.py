@@ -30,14 +30,14 @@ Made = tuple[Performed, Facts]
 Rows = Sequence[dict[str, Any]]
 
 
-def _whole_name(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+def whole_name(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
     """Take a document's name with its ending or without."""
     del context, option
     return value if value is None or value.endswith(operation.SUFFIX) else value + operation.SUFFIX
 
 
 of_document = click.option(
-    "--document", metavar="NAME", callback=_whole_name, help="The document; left out: the only one there is."
+    "--document", metavar="NAME", callback=whole_name, help="The document; left out: the only one there is."
 )
 
 
@@ -55,12 +55,12 @@ def writing(function: Callable[..., Answer]) -> Callable[..., Answer]:
 @command(example="vector import logo.svg", dry_run=True)
 @click.argument("file")
 @click.option(
-    "--document", metavar="NAME", callback=_whole_name, help="What the new document is called; left out: as the file."
+    "--document", metavar="NAME", callback=whole_name, help="What the new document is called; left out: as the file."
 )
 @click.option(
     "--into",
     metavar="NAME",
-    callback=_whole_name,
+    callback=whole_name,
     help="Make no new document: add the drawing to this one, on an artboard of its own.",
 )
 @writing
