@@ -38,6 +38,11 @@ def test_ink_beside_the_drawing_and_no_ink_at_all_are_seen() -> None:
     assert not survival(picture(), picture((4, 4, 9, 9, RED)), 1, 2).whole
 
 
+def test_a_drawing_that_fills_its_board_to_the_corner_is_ink_there() -> None:
+    full = picture((0, 0, 32, 64, RED), (32, 0, 64, 64, BLUE))
+    assert survival(picture((0, 0, 31, 64, BLACK), (33, 0, 64, 64, BLACK)), full, 1, 2).whole
+
+
 def test_a_smaller_drawing_on_a_ground_is_found_where_it_stands() -> None:
     ground = (17, 17, 17, 255)
     placed = picture((9, 9, 31, 54, WHITE), (33, 9, 54, 54, WHITE), ground=ground)

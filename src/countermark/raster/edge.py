@@ -37,7 +37,8 @@ class Survival(NamedTuple):
 def survival(picture: Picture, source: Picture, share: float, gap: float) -> Survival:
     """Look for the inner edges of an opaque drawing in a picture of it in other inks, `share` of the board large.
 
-    A cut of `gap` pixels may have moved an edge. The picture's ground is its corner.
+    A cut of `gap` pixels may have moved an edge. A drawing that leaves room around it stands on the colour of the
+    board's corner; one that fills the board stands on nothing, and may reach into the corner.
     """
     import numpy as np  # noqa: PLC0415 - takes longer to import than the whole command line
 
@@ -46,7 +47,8 @@ def survival(picture: Picture, source: Picture, share: float, gap: float) -> Sur
     edges = solid & (_range(placed[..., :3].astype(np.int16), _REACH) > APART)
     shown = _on_white(picture)
     near = _range(shown, math.ceil(gap) + _REACH + 1)
-    ink = np.abs(shown - shown[0, 0]).max(axis=2) > TOLD
+    apart = np.abs(shown - shown[0, 0]).max(axis=2)
+    ink = (picture.rgba[..., 3] if share == 1 else apart) > TOLD
     around = _most(placed[..., 3], _REACH + 1) > 0
     return Survival(
         edges=int(edges.sum()),

@@ -175,8 +175,8 @@ def test_a_board_comes_as_a_picture_and_a_kit_as_links(connect: Callable[..., As
     kit = ask("vector_export", idempotency_key="k", expected_revision="absent")
     kinds = [one["type"] for one in kit.content]
     assert (
-        kinds.count("resource_link") == 27
-    )  # the receipt, 18 boards, six files made of them, the loss report, the record page
+        kinds.count("resource_link") == 35
+    )  # the receipt, 26 boards, six files made of them, the loss report, the record page
     assert (space / "kit/receipt.json").exists()
     assert kit.structured is not None
     read = ask("vector_read").structured
