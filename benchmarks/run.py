@@ -39,6 +39,7 @@ WITH_ROWS: Final = (
     "scene_apply",
     "scene_render",
     "page_ready",
+    "vector_export",
 )
 """Those that hand over rows, in the table's order; the others are quoted as they printed."""
 SYNCS: Final = 200

@@ -75,6 +75,8 @@ BROWSER: Final = (
 FOR_TESTS: Final = (
     Part("git", programs=("git",), debian=("git",), elsewhere="git"),
     Part("strace", programs=("strace",), debian=("strace",), elsewhere="strace", linux_only=True),
+    Part("poppler", programs=("pdftoppm",), debian=("poppler-utils",), elsewhere="poppler"),
+    Part("Ghostscript", programs=("gs",), debian=("ghostscript",), elsewhere="ghostscript"),
     *BROWSER,
 )
 LAYER_PARTS: Final[Mapping[str, tuple[Part, ...]]] = {
@@ -82,7 +84,12 @@ LAYER_PARTS: Final[Mapping[str, tuple[Part, ...]]] = {
     "editor": (),
     "test": (SKIA, *FOR_TESTS),
     "lint": (),
-    "bench": (SKIA, *BROWSER, Part("cairo", imports="cairosvg", debian=("libcairo2",), elsewhere="cairo")),
+    "bench": (
+        SKIA,
+        *BROWSER,
+        Part("cairo", imports="cairosvg", debian=("libcairo2",), elsewhere="cairo"),
+        Part("Inkscape", programs=("inkscape",), debian=("inkscape",), elsewhere="inkscape"),
+    ),
 }
 
 

@@ -1,8 +1,9 @@
 """The native document inside an SVG, so that the file shows in every program and opens here with everything in it.
 
-The document travels as gzip in base64 in a `metadata` element, which every reader passes over. Two digests stand
-beside it: the document's own, and that of the SVG without the element. When another program changed the drawing, the
-second one no longer fits, and the document is not taken for the drawing any more.
+The document travels as gzip in base64 in a `metadata` element, which every reader passes over; an element of another
+namespace would make some of them warn. Two digests stand beside it: the document's own, and that of the SVG without the
+element. When another program changed the drawing, the second one no longer fits, and the document is not taken for the
+drawing any more.
 """
 
 from __future__ import annotations
@@ -19,11 +20,10 @@ from countermark.kernel.canon import sha256_hex
 from countermark.vector.container import UNPACKED_MAX, invalid
 from countermark.vector.document import Document, rewrite
 
-NAMESPACE: Final = "https://countermark.dev/ns/document/1"
-_OPENING: Final = b'<metadata><document xmlns="' + NAMESPACE.encode("ascii") + b'"'
+_OPENING: Final = b'<metadata data-countermark="document"'
 _ELEMENT: Final = re.compile(
-    rb'  <metadata><document xmlns="%s" sha256="([0-9a-f]{64})" drawing="([0-9a-f]{64})">([A-Za-z0-9+/=\n]*)'
-    rb"</document></metadata>\n" % re.escape(NAMESPACE.encode("ascii"))
+    rb'  <metadata data-countermark="document" data-sha256="([0-9a-f]{64})" data-drawing="([0-9a-f]{64})">'
+    rb"([A-Za-z0-9+/=\n]*)</metadata>\n"
 )
 _LINE: Final = 120
 
@@ -40,10 +40,8 @@ def embed(svg: bytes, document: bytes) -> bytes:
     """Return an SVG of our writer with a native document inside."""
     packed = base64.b64encode(gzip.compress(document, mtime=0)).decode("ascii")
     lines = "\n".join(packed[at : at + _LINE] for at in range(0, len(packed), _LINE))
-    element = (
-        f'  <metadata><document xmlns="{NAMESPACE}" sha256="{sha256_hex(document)}" drawing="{sha256_hex(svg)}">'
-        f"{lines}</document></metadata>\n"
-    )
+    digests = f'data-sha256="{sha256_hex(document)}" data-drawing="{sha256_hex(svg)}"'
+    element = f'  <metadata data-countermark="document" {digests}>{lines}</metadata>\n'
     end = svg.index(b"\n", svg.index(b"<svg")) + 1
     return svg[:end] + element.encode("ascii") + svg[end:]
 

@@ -277,7 +277,6 @@ def kit(
         return answer(workspace, made, f"{count(len(boards_made), 'board')} in {{place}}/: {said}.", lines, verify)
 
 
-
 _STATUSES: Final = ("new", "changed", "byte-equal")
 
 
