@@ -148,7 +148,7 @@ class Desk(Here):
         started = self.start(
             {key: [fault]}, "perform", word, "file:doc.txt" if word == "test.staged" else "world:a", key
         )
-        started.communicate(timeout=60)
+        started.communicate(timeout=110)
         assert started.returncode < 0
         with self.open() as space:
             row = space.ledger.read(lambda tx: tx.one("SELECT id FROM tasks WHERE key = ?", (key,)))
@@ -165,7 +165,7 @@ def program(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, **
         env=whole,
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=110,
         **more,
     )
     said = Said(done.returncode, done.stdout.decode(), done.stderr.decode())
