@@ -31,6 +31,12 @@ class Box(NamedTuple):
         """The map that lays the unit square onto the box: what SVG calls `objectBoundingBox`."""
         return Matrix(self.width, 0.0, 0.0, self.height, self.x0, self.y0)
 
+    def seen_through(self, matrix: Matrix) -> Box:
+        """Return the upright box around the mapped corners."""
+        corners = [matrix.apply(x, y) for x in (self.x0, self.x1) for y in (self.y0, self.y1)]
+        xs, ys = zip(*corners, strict=True)
+        return Box(min(xs), min(ys), max(xs), max(ys))
+
 
 class Matrix(NamedTuple):
     """An affine map: x' = a·x + c·y + e, y' = b·x + d·y + f, in the order every format writes it."""

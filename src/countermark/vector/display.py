@@ -8,11 +8,11 @@ Coordinates are document points, y down; lists are in paint order, the first pai
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Final
 
-from countermark.vector.affine import Box, Matrix
+from countermark.vector.affine import IDENTITY, Box, Matrix
 from countermark.vector.artboard import Artboard
 from countermark.vector.container import Json
 from countermark.vector.paint_server import PaintServer
@@ -55,10 +55,24 @@ class Undrawn:
 
 
 @dataclass(frozen=True, slots=True)
+class Tiling:
+    """A paint that repeats `items` in every `tile` of a space of its own, which `matrix` maps into document points."""
+
+    name: str
+    items: tuple[Item, ...]
+    tile: Box
+    matrix: Matrix
+
+    def seen_through(self, matrix: Matrix) -> Tiling:
+        """Return the tiling with its placement mapped by a matrix."""
+        return replace(self, matrix=matrix @ self.matrix)
+
+
+@dataclass(frozen=True, slots=True)
 class Fill:
     """One fill of a shape's appearance."""
 
-    ink: PaintServer
+    ink: PaintServer | Tiling
     opacity: float
     blend: str
 
@@ -67,7 +81,7 @@ class Fill:
 class Stroke:
     """One stroke of a shape's appearance; `width` and `dash` are points, `align` is Center, Inside or Outside."""
 
-    ink: PaintServer
+    ink: PaintServer | Tiling
     opacity: float
     blend: str
     width: float
@@ -120,20 +134,63 @@ class Clip:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Items composited as one when `clip`, `opacity`, `blend` or `isolate` say so."""
+class Mask:
+    """What a group is multiplied by: the luminance of `items` over nothing, or their alpha alone.
+
+    With `linear` the luminance is taken of linear light. `invert` takes the rest to one. Where `outside` is set, what
+    no item covers shows instead of being hidden.
+    """
 
     node: int
-    items: tuple[Shape | Group, ...]
+    items: tuple[Item, ...]
+    luminance: bool
+    linear: bool = False
+    invert: bool = False
+    outside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture: encoded bytes of `mime` whose `width` x `height` pixels `matrix` maps into document points.
+
+    `smooth` is False where pixels are to stay squares.
+    """
+
+    node: int
+    key: str
+    mime: str
+    data: bytes
+    width: int
+    height: int
+    matrix: Matrix
+    smooth: bool
+    box: Box
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Items composited as one when `clip`, `mask`, `opacity`, `blend` or `isolate` say so.
+
+    `matrix` maps the space of the items, and of the clip and the mask, into that of the group.
+    """
+
+    node: int
+    items: tuple[Item, ...]
     opacity: float = 1.0
     blend: str = "Normal"
     isolate: bool = False
     clip: Clip | None = None
+    mask: Mask | None = None
+    matrix: Matrix | None = None
 
     @property
     def plain(self) -> bool:
         """Whether the group changes nothing about how its items paint."""
-        return self.opacity >= 1 and self.blend == "Normal" and not self.isolate and self.clip is None
+        layered = self.opacity < 1 or self.blend != "Normal" or self.isolate
+        return not layered and self.clip is self.mask is self.matrix is None
+
+
+Item = Shape | Image | Group
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,23 +200,48 @@ class Display:
     artboard: Artboard
     title: str
     background: PaintServer | None
-    items: tuple[Shape | Group, ...]
+    items: tuple[Item, ...]
     undrawn: tuple[Undrawn, ...]
 
     @property
     def crosses(self) -> bool:
         """Whether something paints beyond the artboard's edge, so that a clip is needed."""
-        box = self.artboard.box
+        own = self.artboard.box
         return any(
-            shape.box.x0 < box.x0 or shape.box.y0 < box.y0 or shape.box.x1 > box.x1 or shape.box.y1 > box.y1
-            for shape in shapes(self.items)
+            box.x0 < own.x0 or box.y0 < own.y0 or box.x1 > own.x1 or box.y1 > own.y1
+            for box in _boxes(self.items, IDENTITY)
         )
 
 
-def shapes(items: tuple[Shape | Group, ...]) -> Iterator[Shape]:
-    """Yield every shape in paint order."""
+def shapes(items: Iterable[Item]) -> Iterator[Shape]:
+    """Yield every shape in paint order; those of masks and of pattern tiles paint through others and are not among it.
+
+    Boxes are in the space that the shape is drawn in.
+    """
     for item in items:
         if isinstance(item, Group):
             yield from shapes(item.items)
-        else:
+        elif isinstance(item, Shape):
             yield item
+
+
+def painting(items: Iterable[Item]) -> Iterator[int]:
+    """Yield the id of every object that takes part in a picture: shapes, images, masks and tiles too; some twice."""
+    for item in items:
+        yield item.node
+        if isinstance(item, Group):
+            yield from painting(item.items)
+            if item.mask is not None:
+                yield from painting(item.mask.items)
+        elif isinstance(item, Shape):
+            for mark in item.marks:
+                if isinstance(mark.ink, Tiling):
+                    yield from painting(mark.ink.items)
+
+
+def _boxes(items: Iterable[Item], matrix: Matrix) -> Iterator[Box]:
+    for item in items:
+        if isinstance(item, Group):
+            yield from _boxes(item.items, matrix if item.matrix is None else matrix @ item.matrix)
+        else:
+            yield item.box if matrix is IDENTITY else item.box.seen_through(matrix)

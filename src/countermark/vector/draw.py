@@ -12,13 +12,12 @@ from typing import Any, Final
 
 from countermark.kernel.errors import CountermarkError
 from countermark.raster.fit import contain
-from countermark.vector.affine import Matrix
 from countermark.vector.artboard import Artboard
-from countermark.vector.display import Area, Clip, Display, Fill, Group, Shape, Stroke, Undrawn
+from countermark.vector.brush import Brush
+from countermark.vector.display import Area, Display, Undrawn
 from countermark.vector.document import Document
-from countermark.vector.paint_server import Gradient, PaintServer, Solid
-from countermark.vector.path import segments, transformed
 from countermark.vector.resolve import resolve
+from countermark.vector.shader import path_of
 
 MAX_SIDE: Final = 8192
 """Eight times the side of the largest board of the kit: 256 MiB of pixels at the most."""
@@ -26,7 +25,6 @@ MAX_SIDE: Final = 8192
 _FINEST: Final = 4
 _FINE_SIDE: Final = 4096  # 64 MiB of pixels while drawing
 _QUALITY: Final = 100
-_TINY: Final = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ def paint_on(canvas: Any, shown: Display) -> None:
     box = shown.artboard.box
     frame = skia.Rect.MakeLTRB(box.x0, box.y0, box.x1, box.y1)
     canvas.clipRect(frame, True)  # noqa: FBT003 - Skia's signature: anti-aliased
-    brush = _Brush(skia, canvas)
+    brush = Brush(skia, canvas)
     if shown.background is not None:
         canvas.drawRect(frame, brush.paint(shown.background, 1.0, "Normal"))
     for item in shown.items:
@@ -141,151 +139,4 @@ def _skia() -> Any:
 
 def skia_path(area: Area) -> Any:
     """Return an area as a path of Skia's."""
-    skia = _skia()
-    path = skia.Path()
-    path.setFillType(skia.PathFillType.kEvenOdd if area.rule == "EvenOdd" else skia.PathFillType.kWinding)
-    for subpath in area.path["subpaths"]:
-        started = False
-        for start, out, into, end in segments(subpath):
-            if not started:
-                path.moveTo(*start)
-                started = True
-            if out is None or into is None:
-                path.lineTo(*end)
-            else:
-                path.cubicTo(*out, *into, *end)
-        if started and subpath.get("closed"):
-            path.close()
-    return path
-
-
-class _Brush:
-    """Draws display items on one canvas."""
-
-    def __init__(self, skia: Any, canvas: Any) -> None:
-        self._skia = skia
-        self._canvas = canvas
-
-    def item(self, item: Shape | Group) -> None:
-        if isinstance(item, Group):
-            self._group(item)
-        else:
-            path = self._path(Area(item.path, item.rule))
-            for mark in item.marks:
-                if isinstance(mark, Fill):
-                    self._canvas.drawPath(path, self.paint(mark.ink, mark.opacity, mark.blend))
-                else:
-                    self._stroke(item, mark)
-
-    def paint(self, ink: PaintServer, opacity: float, blend: str) -> Any:
-        skia = self._skia
-        paint = skia.Paint()
-        paint.setAntiAlias(True)
-        paint.setDither(False)
-        paint.setBlendMode(self._blend(blend))
-        if isinstance(ink, Solid):
-            paint.setColor(skia.Color(*ink.rgb))
-            paint.setAlphaf(opacity)
-            return paint
-        shader = self._shader(ink)
-        if shader is None:
-            last = ink.stops[-1]
-            paint.setColor(skia.Color(*last.rgb))
-            paint.setAlphaf(opacity * last.opacity)
-        else:
-            paint.setColor(skia.ColorBLACK)
-            paint.setAlphaf(opacity)
-            paint.setShader(shader)
-        return paint
-
-    def _group(self, group: Group) -> None:
-        canvas = self._canvas
-        canvas.save()
-        several = group.clip is not None and len(group.clip.areas) != 1
-        if group.clip is not None and not several:
-            (area,) = group.clip.areas
-            canvas.clipPath(self._path(area), self._skia.ClipOp.kIntersect, True)  # noqa: FBT003
-        layered = several or group.opacity < 1 or group.blend != "Normal" or group.isolate
-        if layered:
-            paint = self._skia.Paint()
-            paint.setAlphaf(group.opacity)
-            paint.setBlendMode(self._blend(group.blend))
-            canvas.saveLayer(None, paint)
-        for item in group.items:
-            self.item(item)
-        if several and group.clip is not None:
-            self._keep(group.clip)
-        if layered:
-            canvas.restore()
-        canvas.restore()
-
-    def _keep(self, clip: Clip) -> None:
-        """Keep of the current layer what lies in any area of a clip; no path operation can then go wrong."""
-        skia, canvas = self._skia, self._canvas
-        keep = skia.Paint()
-        keep.setBlendMode(skia.BlendMode.kDstIn)
-        canvas.saveLayer(None, keep)
-        for area in clip.areas:
-            canvas.drawPath(self._path(area), self.paint(Solid((0, 0, 0)), 1.0, "Normal"))
-        canvas.restore()
-
-    def _stroke(self, shape: Shape, stroke: Stroke) -> None:
-        skia, canvas = self._skia, self._canvas
-        native, ink = shape.path, stroke.ink
-        canvas.save()
-        one_sided = stroke.align != "Center" and all(subpath.get("closed") for subpath in native["subpaths"])
-        if one_sided:
-            # A stroke on one side is a stroke of twice the width, cut along the path.
-            side = skia.ClipOp.kIntersect if stroke.align == "Inside" else skia.ClipOp.kDifference
-            canvas.clipPath(self._path(Area(native, shape.rule)), side, True)  # noqa: FBT003
-        if stroke.pen is not None:
-            back = stroke.pen.inverse()
-            native = transformed(native, back)
-            ink = ink.seen_through(back) if isinstance(ink, Gradient) else ink
-            canvas.concat(self._matrix(stroke.pen))
-        paint = self.paint(ink, stroke.opacity, stroke.blend)
-        paint.setStyle(skia.Paint.kStroke_Style)
-        paint.setStrokeCap(getattr(skia.Paint, f"k{stroke.cap}_Cap"))
-        paint.setStrokeJoin(getattr(skia.Paint, f"k{stroke.join}_Join"))
-        paint.setStrokeMiter(stroke.miter_limit)
-        paint.setStrokeWidth(stroke.width * 2 if one_sided else stroke.width)
-        if stroke.dash:
-            paint.setPathEffect(skia.DashPathEffect.Make(list(stroke.dash), stroke.dash_offset))
-        canvas.drawPath(self._path(Area(native, "NonZero")), paint)
-        canvas.restore()
-
-    def _path(self, area: Area) -> Any:
-        return skia_path(area)
-
-    def _matrix(self, matrix: Matrix) -> Any:
-        a, b, c, d, e, f = matrix
-        return self._skia.Matrix.MakeAll(a, c, e, b, d, f, 0, 0, 1)
-
-    def _shader(self, gradient: Gradient) -> Any:
-        """Return Skia's shader, or None where SVG says that the last stop's colour fills everything."""
-        skia = self._skia
-        if abs(gradient.matrix.determinant) < _TINY * _TINY:
-            return None
-        colours = [skia.Color(*stop.rgb, round(stop.opacity * 255)) for stop in gradient.stops]
-        offsets = [stop.offset for stop in gradient.stops]
-        # Skia's binding reads a list that does not begin at 0 and end at 1 as if it did.
-        colours = [colours[0], *colours, colours[-1]]
-        offsets = [0.0, *offsets, 1.0]
-        mode = {"pad": skia.TileMode.kClamp, "reflect": skia.TileMode.kMirror, "repeat": skia.TileMode.kRepeat}
-        local = self._matrix(gradient.matrix)
-        start, end = skia.Point(*gradient.start), skia.Point(*gradient.end)
-        tile = mode[gradient.spread]
-        if not gradient.radial:
-            if gradient.start == gradient.end:
-                return None
-            return skia.GradientShader.MakeLinear([start, end], colours, offsets, tile, 0, local)
-        if gradient.radius <= 0:
-            return None
-        if gradient.start == gradient.end and not gradient.focal_radius:
-            return skia.GradientShader.MakeRadial(end, gradient.radius, colours, offsets, tile, 0, local)
-        return skia.GradientShader.MakeTwoPointConical(
-            start, gradient.focal_radius, end, gradient.radius, colours, offsets, tile, 0, local
-        )
-
-    def _blend(self, name: str) -> Any:
-        return self._skia.BlendMode.kSrcOver if name == "Normal" else getattr(self._skia.BlendMode, f"k{name}")
+    return path_of(_skia(), area)

@@ -9,20 +9,25 @@ from countermark.vector import identity
 
 SKIA: Final = "skia-python"
 READING: Final = (
+    "raster/encoded.py",
     "raster/fit.py",
     "vector/affine.py",
     "vector/artboard.py",
     "vector/container.py",
     "vector/display.py",
     "vector/document.py",
+    "vector/brush.py",
     "vector/draw.py",
+    "vector/embedded.py",
     "vector/ground.py",
     "vector/knockout.py",
+    "vector/marking.py",
     "vector/member.py",
     "vector/paint_server.py",
     "vector/path.py",
     "vector/resolve.py",
     "vector/reversal.py",
+    "vector/shader.py",
     "vector/shape.py",
     "vector/variant.py",
 )
@@ -37,26 +42,26 @@ SHARED: Final = (
     "vector/svg/number.py",
 )
 """What the swatch editor and the guard over it both read a document and its colours with."""
+_DRAWING: Final = ("vector/brush.py", "vector/draw.py", "vector/shader.py")
 _COLOURING: Final = ("vector/swatch.py", *SHARED)
 
 
 def drawer() -> Engine:
     """Return the maker of PNGs: Skia together with the sources that drive it."""
     skia = identity.distribution(SKIA)
-    return identity.together(
-        f"countermark drawer on {skia.label}", skia, _ours("vector/draw.py", "vector/opaque.py", *READING)
-    )
+    ours = _ours(*_DRAWING, "vector/opaque.py", *READING)
+    return identity.together(f"countermark drawer on {skia.label}", skia, ours)
 
 
 def writer() -> Engine:
     """Return the maker of SVGs: our own sources."""
-    return _ours("vector/svg_writer.py", *READING, label="countermark SVG writer")
+    return _ours("vector/svg_spelling.py", "vector/svg_writer.py", *READING, label="countermark SVG writer")
 
 
 def pdf_writer() -> Engine:
     """Return the maker of PDFs: Skia and qpdf, through pikepdf, with the sources that drive them."""
     skia, qpdf = identity.distribution(SKIA), identity.distribution("pikepdf")
-    ours = _ours("vector/draw.py", "vector/pdf_writer.py", *READING)
+    ours = _ours(*_DRAWING, "vector/pdf_writer.py", *READING)
     return identity.together(f"countermark PDF writer on {skia.label} and {qpdf.label}", skia, qpdf, ours)
 
 

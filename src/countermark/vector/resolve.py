@@ -5,22 +5,23 @@ Only this reading knows the native format's members; the drawer and the writer k
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
 from countermark.kernel.errors import CountermarkError
+from countermark.raster.encoded import read_header
 from countermark.vector.affine import Box, Matrix
 from countermark.vector.artboard import Artboard
 from countermark.vector.container import Json
-from countermark.vector.display import BLENDS, Area, Clip, Display, Fill, Group, Shape, Stroke, Undrawn
+from countermark.vector.display import Area, Clip, Display, Group, Image, Item, Mask, Shape, Stroke, Tiling, Undrawn
 from countermark.vector.document import Document
-from countermark.vector.paint_server import PaintServer, Solid, read_paint, rgb
+from countermark.vector.embedded import data_of
+from countermark.vector.marking import Marking, items_of
+from countermark.vector.paint_server import PaintServer, Solid, rgb
 from countermark.vector.path import bounds
 
-_FLAT: Final = 1e-12
 _PLAIN: Final = frozenset({None, False, "Neutral", "None", "Off"})
+_EVERYWHERE: Final = Box(-1e300, -1e300, 1e300, 1e300)
 
 
 def resolve(document: Document, board: Artboard) -> Display:
@@ -28,7 +29,7 @@ def resolve(document: Document, board: Artboard) -> Display:
 
     Template layers and guides are not art. An object whose paint bounds are unknown counts as painting everywhere.
     """
-    reader = _Reader(board.box)
+    reader = _Reader(document, board.box, [], ())
     items = reader.children(document.tree["layers"])
     background: PaintServer | None = None
     for entry in document.tree["artboards"]:
@@ -38,19 +39,24 @@ def resolve(document: Document, board: Artboard) -> Display:
     return Display(board, title, background, items, tuple(dict.fromkeys(reader.undrawn)))
 
 
-def _blends(item: Shape | Group) -> bool:
+def _blends(item: Item) -> bool:
     """Whether something of an item blends with what is below it."""
+    if isinstance(item, Image):
+        return False
     if isinstance(item, Shape):
         return any(mark.blend != "Normal" for mark in item.marks)
     return item.blend != "Normal" or (not item.isolate and any(_blends(inner) for inner in item.items))
 
 
 class _Reader:
-    """Walks the tree once for one artboard."""
+    """Walks a part of the tree once; `within` names the symbols and patterns that are being read, outermost first."""
 
-    def __init__(self, box: Box) -> None:
+    def __init__(self, document: Document, box: Box, undrawn: list[Undrawn], within: tuple[str, ...]) -> None:
+        self._document = document
         self._box = box
-        self.undrawn: list[Undrawn] = []
+        self._within = within
+        self.undrawn = undrawn
+        self._marking = Marking(undrawn, self._tiling)
 
     def background(self, board: Artboard, value: Any) -> PaintServer | None:
         try:
@@ -62,8 +68,8 @@ class _Reader:
             return None
         return Solid(colour)
 
-    def children(self, nodes: list[Json]) -> tuple[Shape | Group, ...]:
-        found: list[Shape | Group] = []
+    def children(self, nodes: list[Json]) -> tuple[Item, ...]:
+        found: list[Item] = []
         for node in nodes:
             try:
                 found.extend(self._node(node))
@@ -76,7 +82,7 @@ class _Reader:
                 ) from error
         return tuple(found)
 
-    def _node(self, node: Json) -> list[Shape | Group]:
+    def _node(self, node: Json) -> list[Item]:
         kind = node["kind"]
         if not node.get("visible", True) or kind.get("guide"):
             return []
@@ -87,11 +93,15 @@ class _Reader:
                 return self._leaf(node, kind["path"], kind.get("rule", "NonZero"))
             case "compound":
                 return self._leaf(node, self._joined(node), kind.get("rule", "NonZero"))
+            case "image":
+                return self._image(node)
+            case "symbolinstance":
+                return self._symbol(node)
             case other:
                 self._miss(node, f"object of type {other}")
                 return []
 
-    def _group(self, node: Json) -> list[Shape | Group]:
+    def _group(self, node: Json) -> list[Item]:
         kind = node["kind"]
         children = kind.get("children", [])
         clip = None
@@ -100,18 +110,41 @@ class _Reader:
                 return []
             clip = self._clip(children[0])
             children = children[1:]
-        self._name_what_is_missed(node)
-        if kind.get("type") == "group" and self._items(node):
+        if kind.get("type") == "group" and items_of(node):
             self._miss(node, "appearance of a group")
-        items = self.children(children)
+        return self._composited(node, self.children(children), clip)
+
+    def _composited(
+        self, node: Json, items: tuple[Item, ...], clip: Clip | None = None, matrix: Matrix | None = None
+    ) -> list[Item]:
+        """Return items as an object's own opacity, blend mode and mask show them."""
+        self._name_what_is_missed(node)
         if not items:
             return []
         isolate = bool(node.get("isolate"))
-        if clip is not None and not isolate and any(_blends(item) for item in items):
-            isolate = True  # SVG has no clip that lets blending through
-            self._miss(node, "blending through a clip")
-        group = Group(node["id"], items, self._opacity(node), self._blend(node), isolate, clip)
+        mask = self._mask(node)
+        if (clip is not None or mask is not None) and not isolate and any(_blends(item) for item in items):
+            isolate = True  # SVG has no clip or mask that lets blending through
+            self._miss(node, "blending through a clip" if mask is None else "blending through a mask")
+        group = Group(
+            node["id"], items, self._opacity(node), self._marking.blend(node), isolate, clip, mask, matrix
+        )
         return list(items) if group.plain else [group]
+
+    def _mask(self, node: Json) -> Mask | None:
+        mask = node.get("mask")
+        if not isinstance(mask, dict) or mask.get("disabled") or not isinstance(mask.get("art"), dict):
+            return None
+        items = self.children([mask["art"]])
+        linear = bool((mask.get("countermark") or {}).get("linear"))
+        return Mask(
+            mask["art"]["id"],
+            items,
+            luminance=bool(mask.get("luminance", True)),
+            linear=linear,
+            invert=bool(mask.get("invert")),
+            outside=not mask.get("clip", True),
+        )
 
     def _clip(self, node: Json) -> Clip | None:
         kind = node["kind"]
@@ -144,12 +177,12 @@ class _Reader:
                 self._miss(child, f"object of type {kind.get('type')} in a compound path")
         return {"subpaths": subpaths}
 
-    def _leaf(self, node: Json, path: Json, rule: str) -> list[Shape | Group]:
+    def _leaf(self, node: Json, path: Json, rule: str) -> list[Item]:
         box = bounds(path)
         if box is None:
             return []
         before = len(self.undrawn)
-        marks = tuple(mark for item in self._items(node) for mark in self._mark(node, item, box))
+        marks = self._marking.marks(node, box)
         reach = max((mark.reach for mark in marks if isinstance(mark, Stroke)), default=0.0)
         painted = Box(box.x0 - reach, box.y0 - reach, box.x1 + reach, box.y1 + reach)
         if not self._reaches(painted):
@@ -157,112 +190,86 @@ class _Reader:
             return []
         if not marks:
             return []
-        self._name_what_is_missed(node)
-        opacity, blend = self._opacity(node), self._blend(node)
-        if len(marks) == 1 and marks[0].blend == "Normal":
+        if len(marks) == 1 and marks[0].blend == "Normal" and node.get("mask") is None:
             # One mark needs no layer of its own: its own opacity times the object's is the same picture.
-            marks = (replace(marks[0], opacity=marks[0].opacity * opacity, blend=blend),)
-            return [Shape(node["id"], path, rule, marks, painted)]
-        shape = Shape(node["id"], path, rule, marks, painted)
-        return [shape] if opacity >= 1 and blend == "Normal" else [Group(node["id"], (shape,), opacity, blend)]
+            self._name_what_is_missed(node)
+            opacity = marks[0].opacity * self._opacity(node)
+            mark = replace(marks[0], opacity=opacity, blend=self._marking.blend(node))
+            return [Shape(node["id"], path, rule, (mark,), painted)]
+        return self._composited(node, (Shape(node["id"], path, rule, marks, painted),))
+
+    def _image(self, node: Json) -> list[Item]:
+        kind = node["kind"]
+        matrix = Matrix(*(float(part) for part in kind.get("xf", (1, 0, 0, 1, 0, 0))))
+        width, height = int(kind["width"]), int(kind["height"])
+        box = Box(0.0, 0.0, width, height).seen_through(matrix)
+        if not self._reaches(box) or width <= 0 or height <= 0 or not matrix.is_finite:
+            return []
+        data = data_of(self._document, kind["key"])
+        try:
+            found = read_header(data or b"")
+        except CountermarkError as error:
+            self._miss(node, f"image: {error.sentence}")
+            return []
+        smooth = (kind.get("countermark") or {}).get("sampling") != "nearest"
+        image = Image(node["id"], kind["key"], found.mime, data or b"", width, height, matrix, smooth, box)
+        return self._composited(node, (image,))
+
+    def _symbol(self, node: Json) -> list[Item]:
+        kind = node["kind"]
+        name = str(kind["symbol"])
+        art = self._art("symbols", name)
+        matrix = Matrix(*(float(part) for part in kind.get("xf", (1, 0, 0, 1, 0, 0))))
+        if not art or f"symbol {name}" in self._within or not matrix.is_finite or not matrix.determinant:
+            self._miss(node, f"symbol {name}")
+            return []
+        inner = _Reader(
+            self._document,
+            self._box.seen_through(matrix.inverse()),
+            self.undrawn,
+            (*self._within, f"symbol {name}"),
+        )
+        return self._composited(node, inner.children(art), matrix=matrix)
+
+    def _tiling(self, node: Json, paint: Json) -> Tiling | None:
+        """Return the pattern of a paint; one that is missing, empty or within itself is named."""
+        name = str(paint["pattern"])
+        entry = next((held for held in self._document.tree.get("patterns", ()) if held.get("name") == name), None)
+        matrix = Matrix(*(float(part) for part in paint.get("xf") or (1, 0, 0, 1, 0, 0)))
+        tile = entry.get("tile") if entry is not None else None
+        if not isinstance(tile, dict) or f"pattern {name}" in self._within or not matrix.is_finite:
+            self._miss(node, f"pattern {name}")
+            return None
+        box = Box(*(float(tile[side]) for side in ("x0", "y0", "x1", "y1")))
+        if box.width <= 0 or box.height <= 0 or not matrix.determinant:
+            self._miss(node, f"pattern {name}")
+            return None
+        inner = _Reader(self._document, _EVERYWHERE, self.undrawn, (*self._within, f"pattern {name}"))
+        return Tiling(name, inner.children(self._art("patterns", name)), box, matrix)
+
+    def _art(self, member: str, name: str) -> list[Json]:
+        for entry in self._document.tree.get(member, ()):
+            if entry.get("name") == name:
+                art = entry.get("art")
+                return art if isinstance(art, list) else [art] if isinstance(art, dict) else []
+        return []
 
     def _reaches(self, box: Box) -> bool:
         own = self._box
         return box.x0 < own.x1 and box.x1 > own.x0 and box.y0 < own.y1 and box.y1 > own.y0
 
-    def _mark(self, node: Json, item: Json, box: Box) -> Iterator[Fill | Stroke]:
-        if not item.get("visible", True) or item["paint"].get("type") == "none":
-            return
-        kind = item.get("kind")
-        width = float(item.get("width", 0)) if kind == "stroke" else 0.0
-        if kind == "stroke" and width <= 0:
-            return
-        half = width / 2
-        ink, missed = read_paint(item["paint"], Box(box.x0 - half, box.y0 - half, box.x1 + half, box.y1 + half))
-        for what in missed:
-            self._miss(node, what)
-        if any(effect.get("visible", True) for effect in item.get("effects", ())):
-            self._miss(node, f"effects of a {kind}")
-        if ink is None or kind not in {"fill", "stroke"}:
-            if kind not in {"fill", "stroke"}:
-                self._miss(node, f"appearance item of kind {kind}")
-            return
-        opacity = float(item.get("opacity", 1.0))
-        blend = self._blend(node, item)
-        yield Fill(ink, opacity, blend) if kind == "fill" else self._stroke(node, item, ink, opacity, blend)
-
-    def _stroke(self, node: Json, item: Json, ink: PaintServer, opacity: float, blend: str) -> Stroke:
-        for member, what in (
-            ("start_arrow", "arrowheads"),
-            ("end_arrow", "arrowheads"),
-            ("profile", "width profile of a stroke"),
-            ("brush", "brush of a stroke"),
-        ):
-            if item.get(member) is not None:
-                self._miss(node, what)
-        dash = item.get("dash") or {}
-        pattern = tuple(float(length) for length in dash.get("pattern", ()))
-        if any(length < 0 or not math.isfinite(length) for length in pattern) or not any(pattern):
-            pattern = ()  # as in SVG and PDF, such a pattern draws a solid stroke
-        pattern = pattern * 2 if len(pattern) % 2 else pattern
-        if pattern and dash.get("align_corners"):
-            self._miss(node, "dashes aligned to corners")
-        return Stroke(
-            ink=ink,
-            opacity=opacity,
-            blend=blend,
-            width=float(item["width"]),
-            cap=self._one_of(node, item, "cap", ("Butt", "Round", "Square")),
-            join=self._one_of(node, item, "join", ("Miter", "Round", "Bevel")),
-            miter_limit=float(item.get("miter_limit", 10.0)),
-            align=self._one_of(node, item, "align", ("Center", "Inside", "Outside")),
-            dash=pattern,
-            dash_offset=float(dash.get("offset", 0.0)),
-            pen=self._pen(node, item),
-        )
-
-    def _one_of(self, node: Json, item: Json, member: str, known: tuple[str, ...]) -> str:
-        value = item.get(member) or known[0]
-        if value in known:
-            return str(value)
-        self._miss(node, f"{member} {value} of a stroke")
-        return known[0]
-
-    def _pen(self, node: Json, item: Json) -> Matrix | None:
-        pen = (item.get("countermark") or {}).get("pen")
-        if pen is None:
-            return None
-        found = Matrix(*(float(part) for part in pen))
-        if not found.is_finite or abs(found.determinant) < _FLAT:
-            self._miss(node, "pen of a stroke")
-            return None
-        return found
-
     def _name_what_is_missed(self, node: Json) -> None:
         mask = node.get("mask")
-        if isinstance(mask, dict) and not mask.get("disabled"):
-            self._miss(node, "opacity mask")
+        if isinstance(mask, dict) and not mask.get("disabled") and not isinstance(mask.get("art"), dict):
+            self._miss(node, "opacity mask without art")
         if node.get("knockout") not in _PLAIN:
             self._miss(node, "knockout group")
         appearance = node.get("appearance") or {}
         if any(effect.get("visible", True) for effect in appearance.get("effects", ())):
             self._miss(node, "effects")
 
-    def _blend(self, node: Json, item: Json | None = None) -> str:
-        blend = (node if item is None else item).get("blend") or "Normal"
-        if blend in BLENDS:
-            return str(blend)
-        self._miss(node, f"blend mode {blend}")
-        return "Normal"
-
     def _miss(self, node: Json, what: str) -> None:
-        self.undrawn.append(Undrawn(node["id"], str(node.get("name") or ""), what))
-
-    @staticmethod
-    def _items(node: Json) -> list[Json]:
-        appearance = node.get("appearance") or {}
-        items: list[Json] = appearance.get("items", [])
-        return items
+        self._marking.miss(node, what)
 
     @staticmethod
     def _opacity(node: Json) -> float:

@@ -11,7 +11,7 @@ from countermark.kernel.errors import CountermarkError, Ending, register
 from countermark.vector.artboard import artboards
 from countermark.vector.colour import hex_of
 from countermark.vector.container import Json
-from countermark.vector.display import shapes
+from countermark.vector.display import painting
 from countermark.vector.document import Document, Visit, definitions, walk
 from countermark.vector.paint import Ink, inks
 from countermark.vector.resolve import resolve
@@ -112,7 +112,7 @@ def painted(document: Document) -> dict[int, set[int]]:
     found = {}
     for board in artboards(document):
         shown = resolve(document, board)
-        found[board.id] = {shape.node for shape in shapes(shown.items)} | {missed.node for missed in shown.undrawn}
+        found[board.id] = set(painting(shown.items)) | {missed.node for missed in shown.undrawn}
     return found
 
 

@@ -21,7 +21,8 @@ from countermark.vector.svg.transform import origin, transform
 _TEXT: Final = frozenset({"text", "tspan"})
 
 Layer = list[Json]
-"""The paths of one clip: what is inside any of them shows."""
+"""The paths of one clip: what is inside any of them shows. Where paths are no word for it, art stands in its place."""
+_OPAQUE: Final[Json] = {"kind": "fill", "paint": {"type": "solid", "color": {"model": "gray", "k": 1}}}
 
 
 class Clipper:
@@ -35,7 +36,7 @@ class Clipper:
 
     def layers(
         self, element: Element, place: Place, box_of: Callable[[], Box | None], used: tuple[str, ...] = ()
-    ) -> list[Layer]:
+    ) -> list[Layer | Json]:
         """Return the clips on an element, outermost first; an empty layer hides everything.
 
         `place` is the element's own: its user space is what clips are relative to. `box_of` measures the element's
@@ -60,19 +61,37 @@ class Clipper:
         outer = self.layers(clip, place, box_of, (*used, name))
         inner = replace(place, matrix=matrix, style=standing(clip, place.frame, self._report))
         found: Layer = []
-        nested: list[tuple[Element, list[Layer]]] = []
+        nested: list[tuple[Layer, list[Layer | Json]]] = []
         for child in clip.children:
             paths, below = self._child(child, inner, (*used, name))
             found.extend(paths)
-            if paths and below:
-                nested.append((child, below))
-        for child, below in nested:
-            if len(found) == 1:
-                outer = outer + below
-            else:
-                reason = "One of several shapes of a clip is clipped itself; that inner clip is not applied."
-                self._report.loss("clip-path", child, reason)
+            if paths:
+                nested.append((paths, below))
+        if len(nested) == 1:
+            return [*outer, *nested[0][1], found]
+        if any(below for _, below in nested):
+            return [*outer, self._united(nested)]
         return [*outer, found]
+
+    def around(self, nodes: list[Json], layer: Layer | Json, **members: object) -> Json:
+        """Return a group of nodes cut by one layer."""
+        kind: Json
+        if isinstance(layer, dict):
+            mask: Json = {"art": layer, "clip": True, "invert": False, "disabled": False, "linked": True}
+            kind = {"type": "group", "children": nodes, "clip": False}
+            return self._emitter.node(kind, **{**members, "mask": {**mask, "luminance": False}})
+        kind = {"type": "group", "children": [self.shape_of(layer), *nodes], "clip": True}
+        return self._emitter.node(kind, **members)
+
+    def _united(self, nested: list[tuple[Layer, list[Layer | Json]]]) -> Json:
+        """Return art whose alpha is the union of shapes that are clipped one by one: no path says that exactly."""
+        found: list[Json] = []
+        for paths, below in nested:
+            nodes = [{**path, "appearance": {"items": [_OPAQUE]}} for path in paths]
+            for layer in reversed(below):
+                nodes = [self.around(nodes, layer)]
+            found.extend(nodes)
+        return self._emitter.node({"type": "group", "children": found, "clip": False})
 
     def shape_of(self, layer: Layer) -> Json:
         """Return the node that stands first in a clip group."""
@@ -81,7 +100,7 @@ class Clipper:
         kind: Json = {"type": "compound", "children": layer, "rule": "NonZero", "countermark": {"union": True}}
         return self._emitter.node(kind)
 
-    def _child(self, child: Element, place: Place, used: tuple[str, ...]) -> tuple[Layer, list[Layer]]:
+    def _child(self, child: Element, place: Place, used: tuple[str, ...]) -> tuple[Layer, list[Layer | Json]]:
         """Return the paths a clip's child adds, and the clips on the child itself."""
         if child.tag in _TEXT:
             self._report.loss("text", child, "Text in a clip is not carried over, so it does not clip.")
@@ -102,7 +121,7 @@ class Clipper:
         kind["clipping"] = True
         return [self._emitter.node(kind)], self.layers(child, inner, lambda: bounds(path), used)
 
-    def _used(self, child: Element, place: Place, used: tuple[str, ...]) -> tuple[Layer, list[Layer]]:
+    def _used(self, child: Element, place: Place, used: tuple[str, ...]) -> tuple[Layer, list[Layer | Json]]:
         """Return what a `use` adds: in a clip it points straight at a shape, anything else adds nothing."""
         target = self._ids.get(child.href or "")
         if target is None or target.tag not in {*shape.SHAPES, *_TEXT}:

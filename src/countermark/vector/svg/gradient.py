@@ -81,7 +81,8 @@ def paint(found: Server, matrix: Matrix, frame: Frame, box: Box | None, report: 
     if len(found.stops) == 1:
         return solid(found.stops[0].colour)
     if not to_document.is_finite or abs(to_document.determinant) < 1e-300:  # noqa: PLR2004 - cannot be inverted
-        report.note("gradient", found.element, "Its transform flattens the plane, so it paints nothing.")
+        reason = "Its transform flattens the plane, so it paints nothing; readers differ on what that shows."
+        report.loss("gradient", found.element, reason)
         return None
     if found.element.tag == "linearGradient":
         return _linear(found, to_document, units, report)

@@ -13,15 +13,16 @@ from countermark.vector.artboard import new_artboard
 from countermark.vector.container import Json
 from countermark.vector.document import Document
 from countermark.vector.shape import children_of
-from countermark.vector.svg import joining, loss
+from countermark.vector.svg import joining, loss, sheet
 from countermark.vector.svg.clip import matrix_of
 from countermark.vector.svg.emit import Emitter
+from countermark.vector.svg.holding import Holding
 from countermark.vector.svg.number import Frame, NotFiniteError
 from countermark.vector.svg.parse import Element, not_svg, parse
 from countermark.vector.svg.place import Place, box_of
 from countermark.vector.svg.reader import Reader
 from countermark.vector.svg.report import Report
-from countermark.vector.svg.style import INITIAL, computed
+from countermark.vector.svg.style import INITIAL, computed, specified
 from countermark.vector.svg.viewport import Size, fit, root_size
 
 _MAX_DEPTH = 64
@@ -52,11 +53,13 @@ def import_svg(data: bytes, *, name: str = "drawing.svg", into: Document | None 
     try:
         size = root_size(root, name)
         ids = _ids(root)
+        sheet.apply(root, report)
         loss.of_file(root, report)
         size = _measured(root, size, ids, report, name)
         origin = joining.origin_beside(into, _reach(root, size, ids)) if into is not None else (0.0, 0.0)
         emitter = Emitter.for_size(max(size.width, size.height, *origin), first + 1)
-        layer_nodes = _root_nodes(root, size, ids, emitter, report, origin)
+        holding = Holding(joining.pattern_names(into) if into is not None else set())
+        layer_nodes = _root_nodes(root, size, Reader(ids, emitter, report, holding), report, origin)
     except (NotFiniteError, ArithmeticError) as error:
         message = f"{name}: {root.path} has a number that is not finite, too large or too small: {str(error)[:60]!r}."
         raise not_svg(message, "Correct the number and import again.") from error
@@ -80,7 +83,7 @@ def import_svg(data: bytes, *, name: str = "drawing.svg", into: Document | None 
     box = Box(origin[0], origin[1], origin[0] + size.width, origin[1] + size.height)
     if into is not None:
         board = new_artboard(joining.next_board(into), title, box)
-        document = joining.joined(into, layer, board, source, report, emitter.next_id())
+        document = joining.joined(into, layer, board, source, report, emitter.next_id(), holding)
         return Imported(document, report.losses, report.notes)
     document = native.new(
         title,
@@ -89,6 +92,7 @@ def import_svg(data: bytes, *, name: str = "drawing.svg", into: Document | None 
         next_id=emitter.next_id(),
         countermark={"source": source, "losses": report.losses, "notes": report.notes},
     )
+    document = joining.with_held(document, holding)
     return Imported(document, report.losses, report.notes)
 
 
@@ -116,7 +120,9 @@ def _measured(root: Element, size: Size, ids: dict[str, Element], report: Report
 
 def _art(root: Element, size: Size, ids: dict[str, Element]) -> Box | None:
     """Return the box of everything the drawing paints, in artboard coordinates, or None."""
-    return box_of(_root_nodes(root, size, ids, Emitter.for_size(1.0), Report(), (0.0, 0.0)), IDENTITY)
+    report = Report()
+    reader = Reader(ids, Emitter.for_size(1.0), report, Holding())
+    return box_of(_root_nodes(root, size, reader, report, (0.0, 0.0)), IDENTITY)
 
 
 def _reach(root: Element, size: Size, ids: dict[str, Element]) -> float:
@@ -126,27 +132,21 @@ def _reach(root: Element, size: Size, ids: dict[str, Element]) -> float:
 
 
 def _root_nodes(
-    root: Element,
-    size: Size,
-    ids: dict[str, Element],
-    emitter: Emitter,
-    report: Report,
-    origin: tuple[float, float],
+    root: Element, size: Size, reader: Reader, report: Report, origin: tuple[float, float]
 ) -> list[Json]:
     matrix = Matrix()
     frame = Frame(size.width, size.height)
     if size.view_box is not None:
         matrix = fit(size.view_box, size.width, size.height, root.attributes.get("preserveAspectRatio", ""))
         frame = Frame(size.view_box.width, size.view_box.height)
-    reader = Reader(ids, emitter, report)
     style = computed(root, INITIAL, frame, report)
     place = Place(frame._replace(root_font_size=style.font_size), style=style)
     moved = Matrix(1.0, 0.0, 0.0, 1.0, *origin)
     place = replace(place, matrix=moved @ matrix_of(root, place, report) @ matrix)
-    loss.of_properties(root, ids, report, hidden=False)
+    loss.of_properties(root, reader.ids, report, hidden=False)
     nodes = reader.contents(root, place)
-    members = ("opacity", "clip-path", "mix-blend-mode", "display", "isolation")
-    if any(member in root.attributes for member in members) or "style" in root.attributes:
+    members = ("opacity", "clip-path", "mask", "mix-blend-mode", "display", "isolation")
+    if any(member in specified(root) for member in members):
         return reader.finished(root, place, nodes, group=True)
     return nodes
 

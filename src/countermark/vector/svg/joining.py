@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from countermark.vector import document as native
+from countermark.vector import embedded
 from countermark.vector.affine import IDENTITY
 from countermark.vector.artboard import artboards
 from countermark.vector.container import Json
 from countermark.vector.document import Document
+from countermark.vector.svg.holding import Holding
 from countermark.vector.svg.place import box_of
 from countermark.vector.svg.report import Report
 
@@ -29,7 +31,29 @@ def origin_beside(into: Document, reach: float) -> tuple[float, float]:
     return float(round(right + GAP + reach)), top
 
 
-def joined(into: Document, layer: Json, board: Json, source: Json, report: Report, next_id: int) -> Document:
+def pattern_names(into: Document) -> set[str]:
+    """Return the names that patterns of a document bear."""
+    return {str(entry.get("name")) for entry in into.tree.get("patterns", ())}
+
+
+def with_held(document: Document, holding: Holding) -> Document:
+    """Return a document with an import's patterns and pictures added; a picture that it has already is kept."""
+    tree, file, blobs = document.tree, document.file, document.blobs
+    if holding.patterns:
+        tree = {**tree, "patterns": [*tree.get("patterns", ()), *holding.patterns]}
+    known = file.get("images", {})
+    added = {key: held for key, held in holding.pictures.items() if key not in known}
+    if added:
+        entries, blobs = embedded.held(added, blobs)
+        file = {**file, "images": {**known, **entries}}
+        mimes = {key: {"mime": mime} for key, (mime, _) in added.items()}
+        tree = {**tree, "images": {**tree.get("images", {}), **mimes}}
+    return Document({**file, "document": tree}, blobs)
+
+
+def joined(
+    into: Document, layer: Json, board: Json, source: Json, report: Report, next_id: int, holding: Holding
+) -> Document:
     """Return the document with one more layer and artboard; losses keep names of their own in the common report."""
     said = into.tree.get("countermark", {})
     first = artboards(into)[0].id
@@ -46,7 +70,7 @@ def joined(into: Document, layer: Json, board: Json, source: Json, report: Repor
         "notes": [*said.get("notes", ()), *report.notes],
     }
     return native.rewrite(
-        into,
+        with_held(into, holding),
         {},
         layers=[*into.tree["layers"], layer],
         artboards=[*into.tree["artboards"], board],

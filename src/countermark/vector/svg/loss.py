@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from countermark.vector.svg import property as prop
-from countermark.vector.svg.css import declarations, selectors
+from countermark.vector.svg.css import cascaded, parsed
 from countermark.vector.svg.parse import Element
 from countermark.vector.svg.report import Report
 from countermark.vector.svg.shape import SHAPES
-from countermark.vector.svg.style import Style, reference, specified
+from countermark.vector.svg.style import reference, specified
 
 ANIMATIONS: Final = frozenset({"animate", "animateColor", "animateMotion", "animateTransform", "discard", "set"})
 
@@ -40,27 +41,25 @@ UNPAINTED: Final = frozenset(
         "view",
     }
 )
-CONTAINERS: Final = frozenset({"a", "g", "svg", "switch", "use"})
+CONTAINERS: Final = frozenset({"a", "g", "image", "svg", "switch", "use"})
 
 _REASONS: Final = {
     "audio": "Sound is not carried over.",
     "canvas": "A canvas is not carried over.",
     "foreignObject": "Content of another language is not carried over.",
     "iframe": "A frame is not carried over.",
-    "image": "A picture inside the drawing is not carried over.",
     "text": "Text is not carried over; convert it to outlines first to keep its shape.",
     "video": "Video is not carried over.",
 }
 _CODES: Final = {"foreignObject": "foreign-object"}
 _EXCERPT: Final = 40
+_SHARE: Final = re.compile(r"\((?:[^,()]*,){3}[^,()]*%\s*\)")
 
 
 def of_file(root: Element, report: Report) -> None:
-    """Report what holds wherever it stands: style sheets, rule by rule, and animations."""
+    """Report what holds wherever it stands: animations."""
     for element in root.walk():
-        if element.tag == "style":
-            _sheet(element, report)
-        elif element.tag in ANIMATIONS:
+        if element.tag in ANIMATIONS:
             report.loss("animation", element, "The drawing is carried over as it stands without its animation.")
 
 
@@ -98,34 +97,20 @@ def of_properties(element: Element, ids: dict[str, Element], report: Report, *, 
     clip = said.get("clip-path", "none").lower()
     if clip not in {"none", "inherit", "initial", "unset", ""} and not clip.startswith("url("):
         report.loss("clip-path", element, f"{clip[:60]} is not applied; only clips by reference are.", hidden=hidden)
+    if any(name in prop.GEOMETRY and value.strip().lower().endswith("rem") for name, value in element.attributes.items()):
+        reason = "Lengths in rem are read as CSS says; readers differ on what they show."
+        report.loss("unit", element, reason, hidden=hidden)
+    for name in ("fill", "stroke", "color"):
+        if _SHARE.search(said.get(name, "")):
+            reason = f"The opacity of {said[name][:60]} is read as CSS says; some readers take the colour for a fault."
+            report.loss("colour", element, reason, hidden=hidden)
     _inline(element, report, hidden=hidden)
 
 
-def of_markers(element: Element, style: Style, ids: dict[str, Element], report: Report, *, hidden: bool) -> None:
-    """Report the markers that a line would carry."""
-    wanted = {style.marker_start, style.marker_mid, style.marker_end} - {""}
-    found = sorted(name for name in wanted if name in ids and ids[name].tag == "marker")
-    if found:
-        named = ", ".join(f"#{name}" for name in found)
-        report.loss("marker", element, f"Its markers {named} are not drawn.", hidden=hidden)
-
-
 def _inline(element: Element, report: Report, *, hidden: bool) -> None:
-    if "style" not in element.attributes:
-        return
-    for name, value in declarations(element.attributes["style"]).items():
+    for name, value in cascaded([*element.rules, *parsed(element.attributes.get("style", ""))]).items():
         if name in prop.GEOMETRY and element.tag in {*SHAPES, "use", "svg"}:
             reason = f"{name}: {value[:60]} stands in a style; geometry is read from attributes only."
             report.loss("geometry-property", element, reason, hidden=hidden)
         elif name not in prop.READ and name not in prop.LOST and not prop.is_idle(name):
             report.note("property", element, f"{name}: {value[:60]} is no property that is known.")
-
-
-def _sheet(element: Element, report: Report) -> None:
-    kind = element.attributes.get("type", "text/css").strip().lower()
-    rules = list(selectors(element.text))
-    if kind not in {"", "text/css"} or not rules:
-        report.note("style-sheet", element, "The style sheet has no CSS rule.")
-    else:
-        for rule in rules:
-            report.loss("style-sheet", element, f"The rule for {rule} is not applied.", name=rule)

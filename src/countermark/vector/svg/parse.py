@@ -13,6 +13,7 @@ from typing import Final
 from xml.parsers import expat
 
 from countermark.kernel.errors import CountermarkError, Ending, register
+from countermark.vector.svg.css import Declaration
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 MAX_DEPTH: Final = 128
@@ -24,7 +25,7 @@ _XLINK: Final = "http://www.w3.org/1999/xlink"
 _XML: Final = "http://www.w3.org/XML/1998/namespace"
 _LABEL: Final = "http://www.inkscape.org/namespaces/inkscape label"
 _DRAWN: Final = frozenset({SVG, XHTML, ""})
-_TEXTUAL: Final = frozenset({"style", "text", "title", "tspan", "textPath"})
+_TEXTUAL: Final = frozenset({"a", "style", "text", "textPath", "title", "tspan"})
 _IMAGES: Final = frozenset({"image", "feImage", "img"})
 _URL: Final = re.compile(r"url\(\s*(?:\"([^\"]*)\"|'([^']*)'|([^)]*))", re.IGNORECASE)
 _DATA: Final = re.compile(r"data:", re.IGNORECASE)
@@ -38,7 +39,8 @@ class Element:
     """One element: its local name, or `{namespace}name` outside SVG, its attributes, children and text.
 
     `index` counts elements of the same name below one parent from 1; `label` is the name an editor shows; `specified`
-    keeps what the style rules once found, since every question about a property asks it.
+    keeps what the style rules once found, since every question about a property asks it. `rules` are the declarations
+    that style sheets lay on it, weakest first; `within` is the picture element that holds the root of a file in a file.
     """
 
     tag: str
@@ -50,6 +52,8 @@ class Element:
     label: str = ""
     index: int = 1
     specified: dict[str, str] | None = None
+    rules: tuple[Declaration, ...] = ()
+    within: Element | None = None
 
     @property
     def id(self) -> str:
@@ -70,7 +74,7 @@ class Element:
         while here is not None:
             name = here.tag.rpartition("}")[2]
             steps.append(f"{name}[{here.index}]" if here.parent is not None else name)
-            here = here.parent
+            here = here.parent if here.parent is not None else here.within
         return "/" + "/".join(reversed(steps))
 
     def walk(self) -> Iterator[Element]:

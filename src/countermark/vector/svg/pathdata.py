@@ -81,8 +81,12 @@ class Pen:
         if rx == 0 or ry == 0:
             self.line(x, y)
             return
+        begun = False
         for piece in _arc((self.x, self.y), (rx, ry, math.radians(turn % 360)), (x, y), large=large, sweep=sweep):
+            if begun:
+                self._anchors[-1]["between"] = True  # a joint of ours: no vertex that carries a marker
             self.curve(*piece)
+            begun = True
 
     def close(self) -> None:
         """Close the subpath; the next one begins where this one did."""
@@ -110,6 +114,16 @@ class Pen:
             if "in" in last:
                 anchors[0]["in"] = last["in"]
         self.subpaths.append({"anchors": anchors, "closed": closed})
+
+
+def frame_of(x: float, y: float, width: float, height: float) -> Json:
+    """Return an upright rectangle as a path."""
+    pen = Pen()
+    pen.move(x, y)
+    for right, down in ((width, 0), (width, height), (0, height)):
+        pen.line(x + right, y + down)
+    pen.close()
+    return pen.finish()
 
 
 def path_data(text: str) -> PathData:

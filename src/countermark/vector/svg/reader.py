@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Final
 
 from countermark.kernel.errors import CountermarkError
 from countermark.vector.affine import Box, Matrix
 from countermark.vector.container import Json
 from countermark.vector.path import bounds
-from countermark.vector.svg import gradient, loss, shape
+from countermark.vector.svg import loss, shape, sheet
 from countermark.vector.svg.clip import Clipper, matrix_of, shifted
-from countermark.vector.svg.emit import Emitter, significant, stroke
+from countermark.vector.svg.emit import Emitter, significant
+from countermark.vector.svg.holding import Holding
+from countermark.vector.svg.image import Images
+from countermark.vector.svg.marker import Markers
+from countermark.vector.svg.mask import Masker
 from countermark.vector.svg.number import NotFiniteError, length, number_or_percent
 from countermark.vector.svg.parse import Element, not_svg
-from countermark.vector.svg.pathdata import Pen
+from countermark.vector.svg.painting import Painting
+from countermark.vector.svg.pathdata import frame_of
+from countermark.vector.svg.pattern import Patterns
 from countermark.vector.svg.place import Place, box_of
 from countermark.vector.svg.property import BLENDS
 from countermark.vector.svg.report import Report
-from countermark.vector.svg.style import Ink, computed, is_shown, own
+from countermark.vector.svg.style import INITIAL, computed, is_shown, own
 from countermark.vector.svg.viewport import fit, view_box
 
 MAX_COPIES: Final = 20_000
@@ -30,14 +38,18 @@ _KEEP_GROUPS: Final = 32
 class Reader:
     """Reads the elements of one file; `ids` holds the first element of each id."""
 
-    def __init__(self, ids: dict[str, Element], emitter: Emitter, report: Report) -> None:
-        """Take the elements by id, and where nodes and the report are made."""
-        self._ids = ids
+    def __init__(self, ids: dict[str, Element], emitter: Emitter, report: Report, holding: Holding) -> None:
+        """Take the elements by id, where nodes and the report are made, and where patterns and pictures are held."""
+        self.ids = ids
         self._emitter = emitter
         self._report = report
+        self._holding = holding
         self._clipper = Clipper(ids, emitter, report)
+        self._masker = Masker(ids, emitter, report, self.contents)
+        self._markers = Markers(ids, emitter, report, self.contents)
+        self._painting = Painting(ids, emitter, report, Patterns(ids, holding, report, self.contents))
+        self._images = Images(holding, emitter, report, self._nested)
         self._copies = 0
-        self._servers: dict[str, gradient.Server] = {}
 
     def nodes(self, element: Element, place: Place) -> list[Json]:
         """Return the nodes of an element and everything below it; a fault names the element."""
@@ -62,27 +74,34 @@ class Reader:
         """
         if not nodes:
             return []
+        place = replace(place, hidden=place.hidden or not is_shown(element))
         opacity = number_or_percent(own(element, "opacity"))
         opacity = None if opacity is None or opacity >= 1 else significant(max(0.0, opacity))
         blend = BLENDS.get((own(element, "mix-blend-mode") or "normal").lower(), "Normal")
         isolated = (own(element, "isolation") or "").lower() == "isolate"
         hidden = not is_shown(element)
         drawn = nodes
-        clips = self._clipper.layers(element, place, lambda: box_of(drawn, place.matrix))
+        measured = cache(lambda: box_of(drawn, place.matrix))
+        clips = self._clipper.layers(element, place, measured)
         if not all(clips):
             self._report.note("clip-path", element, "Its clip has no area and hides all of it.")
             return []
-        together = opacity is not None or blend != "Normal" or isolated or bool(clips)
+        mask = self._masker.of(element, place, measured)
+        together = opacity is not None or blend != "Normal" or isolated or bool(clips) or mask is not None
         members: Json = {
             "name": element.label or element.id or None,
             "visible": False if hidden else None,
             "opacity": opacity,
             "blend": None if blend == "Normal" else blend,
             "isolate": True if (together or isolated) and any(map(_has_blend, nodes)) else None,
+            "mask": mask,
         }
         for number, layer in enumerate(reversed(clips), start=1):
-            kind: Json = {"type": "group", "children": [self._clipper.shape_of(layer), *nodes], "clip": True}
-            nodes = [self._emitter.node(kind, **(members if number == len(clips) else {}))]
+            # A mask of our own in the place of a clip leaves no room for the element's: that stands around it.
+            last = number == len(clips) and not (isinstance(layer, dict) and mask is not None)
+            nodes = [self._clipper.around(nodes, layer, **(members if last else {}))]
+            if number == len(clips) and not last:
+                nodes = [self._emitter.node({"type": "group", "children": nodes, "clip": False}, **members)]
         if clips:
             return nodes
         if not group:
@@ -125,7 +144,7 @@ class Reader:
         if inner.matrix.determinant == 0:
             self._report.note("transform", element, "Its transform flattens the plane, so SVG paints nothing for it.")
             return []
-        loss.of_properties(element, self._ids, self._report, hidden=inner.hidden or not style.visible)
+        loss.of_properties(element, self.ids, self._report, hidden=inner.hidden or not style.visible)
         return self._drawn_nodes(element, inner)
 
     def _drawn_nodes(self, element: Element, place: Place) -> list[Json]:
@@ -134,6 +153,9 @@ class Reader:
                 return self._use(element, place)
             case "svg":
                 return self._viewport(element, element, place)
+            case "image":
+                nodes = self._images.nodes(element, place)
+                return self.finished(element, place, nodes, group=False)
             case "switch":
                 chosen = next(
                     (child for child in element.children if _is_drawn(child) and _conditions_hold(child)), None
@@ -152,84 +174,51 @@ class Reader:
         if path is None:
             return []
         style = place.style
-        hidden = place.hidden or not style.visible
-        loss.of_markers(element, style, self._ids, self._report, hidden=hidden)
+        box = cache(lambda: bounds(path))
+        drawn = {
+            "fill": self._painting.fill(element, place, box) if element.tag != "line" else [],
+            "stroke": self._painting.stroke(element, place, box),
+        }
+        markers: list[Json] = []
+        if style.visible:
+            fill, stroke = place.source(style.fill, box), place.source(style.stroke, box)
+            markers = self._markers.nodes(element, path, place, fill, stroke)
+        # Without markers between them, fill and stroke are one object.
+        order = [name for name in style.order if name != "markers"]
+        before = list(style.order).index("markers") if markers else len(order)
+        parts = [order[:before], order[before:]]
+        nodes = []
+        for index, part in enumerate(parts):
+            items = [item for name in part for item in drawn[name]]
+            if items or (index == 0 and not any(drawn.values())) or (index == 0 and before):
+                nodes.append(self._path(path, items, place))
+            if index == 0:
+                nodes.extend(markers)
+        if len(nodes) > 1:
+            return self.finished(element, replace(place, groups=place.groups + 1), nodes, group=True)
+        return self.finished(element, place, nodes, group=False)
+
+    def _path(self, path: Json, items: list[Json], place: Place) -> Json:
         kind: Json = {"type": "path", "path": self._emitter.path(path, place.matrix)}
-        if style.even_odd:
+        if place.style.even_odd:
             kind["rule"] = "EvenOdd"
-        box = bounds(path)
-        items = []
-        if element.tag != "line":
-            items.extend(self._fill(element, place, box, hidden=hidden))
-        strokes = self._stroke(element, place, box, hidden=hidden)
-        items = [*strokes, *items] if style.stroke_first else [*items, *strokes]
-        node = self._emitter.node(kind, items, visible=None if style.visible else False)
-        return self.finished(element, place, [node], group=False)
-
-    def _fill(self, element: Element, place: Place, box: Box | None, *, hidden: bool) -> list[Json]:
-        paint = self._paint("fill", place.style.fill, element, place, box, hidden=hidden)
-        if paint is None:
-            return []
-        opacity = significant(place.style.fill_opacity * paint.pop("alpha", 1.0))
-        item: Json = {"kind": "fill", "paint": paint}
-        return [item if opacity >= 1 else {**item, "opacity": opacity}]
-
-    def _stroke(self, element: Element, place: Place, box: Box | None, *, hidden: bool) -> list[Json]:
-        if place.style.stroke_width <= 0:
-            return []
-        paint = self._paint("stroke", place.style.stroke, element, place, box, hidden=hidden)
-        if paint is None:
-            return []
-        opacity = place.style.stroke_opacity * paint.pop("alpha", 1.0)
-        return [stroke(paint, opacity, place.style, place.matrix)]
-
-    def _paint(
-        self, name: str, ink: Ink, element: Element, place: Place, box: Box | None, *, hidden: bool
-    ) -> Json | None:
-        ink = _in_context(ink, place)
-        if ink.kind == "context":
-            reason = f"The {name} follows the gradient or pattern of what uses it, which is not carried over."
-            self._report.loss("context-paint", element, reason, hidden=hidden)
-            return None
-        if ink.server:
-            served = self._served(name, ink, element, place, box, hidden=hidden)
-            if served is not None:
-                return served
-        if ink.kind == "current":
-            return gradient.solid(place.style.color)
-        return gradient.solid(ink.colour) if ink.kind == "colour" else None
-
-    def _served(
-        self, name: str, ink: Ink, element: Element, place: Place, box: Box | None, *, hidden: bool
-    ) -> Json | None:
-        server = self._ids.get(ink.server)
-        if server is None or server.tag not in gradient.GRADIENTS:
-            if server is not None and server.tag == "pattern":
-                reason = f"The {name} takes the pattern #{ink.server}, which is not carried over."
-                self._report.loss("pattern", element, reason, hidden=hidden)
-            else:
-                self._report.note("missing-reference", element, f"The {name} takes #{ink.server}, which is no paint.")
-            return None
-        if ink.server not in self._servers:
-            self._servers[ink.server] = gradient.server(server, self._ids, self._report)
-        paint = gradient.paint(self._servers[ink.server], place.matrix, place.units, box, self._report)
-        if paint is not None and "geom" in paint:
-            paint["geom"] = self._emitter.geom(paint["geom"])
-        return paint
+        return self._emitter.node(kind, items, visible=None if place.style.visible else False)
 
     def _use(self, element: Element, place: Place) -> list[Json]:
-        target = self._ids.get(element.href or "")
+        target = self.ids.get(element.href or "")
         if target is None:
             self._report.note("missing-reference", element, f"It uses #{element.href or ''}, which does not exist.")
             return []
         if target.id in place.used:
-            chain = " → ".join(f"#{name}" for name in (*place.used, target.id))
+            chain = " → ".join(f"#{name.rpartition(' ')[2]}" for name in (*place.used, target.id))
             raise not_svg(f"{element.path} draws itself: {chain}.", "Remove the circle of use elements.")
+        at = place.matrix @ shifted(element, place)
+        box = self._measure(target, replace(place, matrix=at, used=(*place.used, target.id), level=place.level + 1))
         inner = replace(
             place,
-            context_fill=_in_context(place.style.fill, place),
-            context_stroke=_in_context(place.style.stroke, place),
-            matrix=place.matrix @ shifted(element, place),
+            context_fill=place.source(place.style.fill, box),
+            context_stroke=place.source(place.style.stroke, box),
+            matrix=at,
             used=(*place.used, target.id),
             level=place.level + 1,
             groups=place.groups + 1,
@@ -241,7 +230,10 @@ class Reader:
     def _symbol(self, element: Element, target: Element, place: Place) -> list[Json]:
         style = computed(target, place.style, place.frame, self._report)
         matrix = place.matrix @ matrix_of(target, place, self._report)
-        loss.of_properties(target, self._ids, self._report, hidden=place.hidden)
+        if target.tag == "symbol" and matrix != place.matrix:
+            reason = "A symbol's transform is applied, as SVG 2 says; readers of SVG 1.1 leave it out."
+            self._report.loss("symbol-transform", target, reason, hidden=place.hidden)
+        loss.of_properties(target, self.ids, self._report, hidden=place.hidden)
         return self._viewport(target, element, replace(place, style=style, matrix=matrix))
 
     def _viewport(self, element: Element, sized: Element, place: Place) -> list[Json]:
@@ -270,13 +262,52 @@ class Reader:
         return self.finished(element, place, nodes, group=True)
 
     def _framed(self, nodes: list[Json], matrix: Matrix, width: float, height: float) -> Json:
-        pen = Pen()
-        pen.move(0, 0)
-        for x, y in ((width, 0), (width, height), (0, height)):
-            pen.line(x, y)
-        pen.close()
-        kind: Json = {"type": "path", "path": self._emitter.path(pen.finish(), matrix), "clipping": True}
-        return self._emitter.node({"type": "group", "children": [self._emitter.node(kind), *nodes], "clip": True})
+        path = self._emitter.path(frame_of(0, 0, width, height), matrix)
+        clip = self._emitter.node({"type": "path", "path": path, "clipping": True})
+        return self._emitter.node({"type": "group", "children": [clip, *nodes], "clip": True})
+
+    def _measure(self, target: Element, place: Place) -> Callable[[], Box | None]:
+        """Return what measures the geometry that a `use` draws, in its user space, only when a paint asks for it."""
+
+        @cache
+        def measured() -> Box | None:
+            apart = Reader(self.ids, Emitter.for_size(1.0), Report(), Holding())
+            apart._copies = self._copies  # noqa: SLF001 - its own kind: what is measured counts as drawn
+            nodes = apart.nodes(target, replace(place, context_fill=None, context_stroke=None))
+            self._copies = apart._copies  # noqa: SLF001
+            return box_of(nodes, place.matrix)
+
+        return measured
+
+    def _nested(self, root: Element, element: Element, place: Place) -> list[Json]:
+        """Draw the root of a drawing that stands in a picture element, with ids and style sheets of its own."""
+        sheet.apply(root, self._report)
+        loss.of_file(root, self._report)
+        ids: dict[str, Element] = {}
+        for one in root.walk():
+            if one.id:
+                ids.setdefault(one.id, one)
+        inner = Reader(ids, self._emitter, self._report, self._holding)
+        inner._copies = self._copies  # noqa: SLF001
+        style = computed(root, INITIAL, place.frame, self._report)
+        below = Place(
+            place.frame._replace(root_font_size=style.font_size),
+            matrix=place.matrix,
+            style=style,
+            hidden=place.hidden or not place.style.visible,
+            used=(f"image {element.path}",),
+            level=place.level + 1,
+            groups=place.groups + 1,
+        )
+        box = view_box(root)
+        if box is not None:
+            how = root.attributes.get("preserveAspectRatio", "")
+            matrix = place.matrix @ fit(box, place.frame.width, place.frame.height, how)
+            below = replace(below, matrix=matrix, frame=below.frame._replace(width=box.width, height=box.height))
+        nodes = inner.contents(root, below)
+        nodes = inner.finished(root, below, nodes, group=True) if nodes else []
+        self._copies = inner._copies  # noqa: SLF001
+        return nodes if place.style.visible else [{**node, "visible": False} for node in nodes]
 
 
 def _with(node: Json, members: Json) -> Json:
@@ -284,14 +315,6 @@ def _with(node: Json, members: Json) -> Json:
     said = {name: value for name, value in members.items() if value is not None}
     rest = {name: value for name, value in node.items() if name not in {"id", *said}}
     return {"id": node["id"], **said, **rest}
-
-
-def _in_context(ink: Ink, place: Place) -> Ink:
-    """Return the paint that `context-fill` or `context-stroke` stands for: a colour, or itself for a paint server."""
-    if ink.kind != "context":
-        return Ink("colour", place.style.color) if ink.kind == "current" and not ink.server else ink
-    found = place.context_stroke if ink.stroke else place.context_fill
-    return Ink("context") if found.server else found
 
 
 def _has_blend(node: Json) -> bool:

@@ -1,4 +1,4 @@
-"""The cascade without sheets: presentation attributes, then the `style` attribute, then inheritance (SVG 2 §6)."""
+"""The cascade: presentation attributes, the rules of sheets, the `style` attribute, inheritance (SVG 2 §6)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from typing import Any, Final, NamedTuple
 
 from countermark.vector.svg import property as prop
 from countermark.vector.svg.colour import BLACK, Colour, colour, is_other_space
-from countermark.vector.svg.css import declarations
+from countermark.vector.svg.css import cascaded, parsed
 from countermark.vector.svg.number import Frame, length, number, number_or_percent
 from countermark.vector.svg.parse import Element, references
 from countermark.vector.svg.report import Report
 
 _URL: Final = re.compile(r"url\(\s*(?:\"[^\"]*\"|'[^']*'|[^)]*)\s*\)\s*(.*)\Z", re.IGNORECASE | re.DOTALL)
-_ICC: Final = re.compile(r"\s*icc-color\([^)]*\)\s*\Z", re.IGNORECASE)
 _SIZES: Final = {
     "xx-small": 9.0,
     "x-small": 10.0,
@@ -26,6 +25,7 @@ _SIZES: Final = {
     "xx-large": 32.0,
 }
 _LIST: Final = re.compile(r"[\s,]+")
+_ORDER: Final = ("fill", "stroke", "markers")
 _KEEP: Final = frozenset({"inherit", "unset", "revert", "revert-layer"})
 
 
@@ -61,10 +61,11 @@ class Style:
     dash_offset: float = 0.0
     visible: bool = True
     font_size: float = 16.0
-    stroke_first: bool = False
+    order: tuple[str, ...] = _ORDER
     marker_start: str = ""
     marker_mid: str = ""
     marker_end: str = ""
+    linear: bool = False
 
 
 INITIAL: Final = Style()
@@ -73,7 +74,7 @@ _Reader = Callable[[str, Style, Frame], Any]
 
 
 def specified(element: Element) -> dict[str, str]:
-    """Return what an element itself says of each property: attributes, and over them its `style`."""
+    """Return what an element itself says of each property: attributes, over them rules, and over them its `style`."""
     if element.specified is not None:
         return element.specified
     found = {
@@ -82,8 +83,8 @@ def specified(element: Element) -> dict[str, str]:
         if name in prop.READ or name in prop.LOST or name in prop.IDLE
     }
     inline = element.attributes.get("style")
-    if inline:
-        found.update(declarations(inline))
+    if inline or element.rules:
+        found.update(cascaded([*element.rules, *parsed(inline or "")]))
     element.specified = found
     return found
 
@@ -151,8 +152,8 @@ def ink(value: str) -> Ink | None:
         target = next(references(value), "")
         rest = reference[1].strip()
         instead = ink(rest) if rest else Ink()
-        return (instead or Ink())._replace(server=target[1:]) if target.startswith("#") else instead
-    word = _ICC.sub("", value.strip())
+        return instead._replace(server=target[1:]) if instead is not None and target.startswith("#") else instead
+    word = value.strip()
     if word.lower() == "none":
         return Ink()
     if word.lower() == "currentcolor":
@@ -177,7 +178,7 @@ def _fault(element: Element, name: str, value: str, report: Report) -> None:
 
 
 def _colour(value: str, parent: Style, _: Frame) -> Colour | None:
-    return parent.color if value.lower() == "currentcolor" else colour(_ICC.sub("", value))
+    return parent.color if value.lower() == "currentcolor" else colour(value)
 
 
 def _ink(value: str, _: Style, __: Frame) -> Ink | None:
@@ -228,13 +229,13 @@ def _size(value: str, parent: Style, frame: Frame) -> float | None:
     return None if read is None or read < 0 else read
 
 
-def _order(value: str, _: Style, __: Frame) -> bool | None:
+def _order(value: str, _: Style, __: Frame) -> tuple[str, ...] | None:
     words = value.lower().split()
     if words == ["normal"]:
-        return False
-    if not words or set(words) - {"fill", "stroke", "markers"} or len(set(words)) != len(words):
+        return _ORDER
+    if not words or set(words) - set(_ORDER) or len(set(words)) != len(words):
         return None
-    return next((word for word in (*words, "fill") if word != "markers"), "fill") == "stroke"
+    return (*words, *(word for word in _ORDER if word not in words))
 
 
 def _marker(value: str, _: Style, __: Frame) -> str | None:
@@ -264,8 +265,9 @@ _INHERITED: Final[dict[str, tuple[str, _Reader]]] = {
     "stroke-dasharray": ("dash", _dash),
     "stroke-dashoffset": ("dash_offset", _offset),
     "visibility": ("visible", _word({"visible": True, "hidden": False, "collapse": False})),
-    "paint-order": ("stroke_first", _order),
+    "paint-order": ("order", _order),
     "marker-start": ("marker_start", _marker),
     "marker-mid": ("marker_mid", _marker),
     "marker-end": ("marker_end", _marker),
+    "color-interpolation": ("linear", _word({"auto": False, "srgb": False, "linearrgb": True})),
 }
