@@ -94,7 +94,14 @@ def imported(module: str) -> set[str]:
     return {name for name in files if name.startswith(("vector/", "raster/")) and (PACKAGE / name).is_file()}
 
 
-@pytest.mark.parametrize("parts", [["vector/draw.py"], ["vector/svg_writer.py"], identity.modules("vector/svg")])
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ["vector/brush.py", "vector/draw.py", "vector/shader.py"],
+        ["vector/svg_spelling.py", "vector/svg_writer.py"],
+        identity.modules("vector/svg"),
+    ],
+)
 def test_an_identity_names_every_source_that_decides_about_the_result(parts: list[str]) -> None:
     # What the drawer, the writer and the importer import of this package, but for the kernel, is part of who they are.
     named = {*makers.READING, *parts}

@@ -15,7 +15,8 @@ from countermark.vector.affine import Box
 from countermark.vector.artboard import artboards
 from countermark.vector.document import Document, dump
 from countermark.vector.draw import draw
-from countermark.vector.svg_writer import decimals_for, number, write
+from countermark.vector.svg_spelling import decimals_for, number
+from countermark.vector.svg_writer import write
 from tests.vector.drawings import (
     BLUE,
     GREEN,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import struct
+import warnings
 from typing import Final, NamedTuple
 
 from countermark.kernel.errors import CountermarkError, Ending, register
@@ -51,17 +52,16 @@ def read_header(data: bytes) -> Encoded:
     from PIL import Image  # noqa: PLC0415 - only a drawing with pictures needs it
 
     try:
-        with Image.open(io.BytesIO(data), formats=[_FORMATS[mime]]) as opened:
-            width, height = opened.size
-    except (OSError, SyntaxError, ValueError, EOFError, struct.error, Image.DecompressionBombError) as error:
-        raise _invalid(f"its {_FORMATS[mime]} header cannot be read ({error})") from error
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(data), formats=[_FORMATS[mime]]) as opened:
+                width, height = opened.size
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise _too_large() from error
+    except (OSError, SyntaxError, ValueError, EOFError, struct.error) as error:
+        raise _invalid(f"its {_FORMATS[mime]} header cannot be read") from error
     if width * height > MAX_PIXELS:
-        raise CountermarkError(
-            "input_too_large",
-            f"The picture claims {width} x {height} pixels; at most {MAX_PIXELS} are decoded.",
-            next_action="Embed a smaller picture.",
-            details={"width": width, "height": height, "limit": MAX_PIXELS},
-        )
+        raise _too_large()
     return Encoded(mime, width, height)
 
 
@@ -76,9 +76,18 @@ def read_whole(data: bytes) -> Encoded:
     try:
         with Image.open(io.BytesIO(data), formats=[_FORMATS[found.mime]]) as opened:
             opened.load()
-    except (OSError, SyntaxError, ValueError, EOFError, struct.error, Image.DecompressionBombError) as error:
-        raise _invalid(f"it is cut short or damaged ({error})") from error
+    except (OSError, SyntaxError, ValueError, EOFError, struct.error) as error:
+        raise _invalid("it is cut short or damaged") from error
     return found
+
+
+def _too_large() -> CountermarkError:
+    return CountermarkError(
+        "input_too_large",
+        f"The picture claims more than {MAX_PIXELS} pixels.",
+        next_action="Embed a smaller picture.",
+        details={"limit": MAX_PIXELS},
+    )
 
 
 def _invalid(reason: str) -> CountermarkError:

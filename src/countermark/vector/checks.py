@@ -109,7 +109,7 @@ def svg_structure(board: Board, *, required: bool = True) -> Verdict:
             for name, wanted in threshold.items()
             if name != "outside" and measured[name] != wanted
         ]
-        source = "the board's own size; research 1.5 and 1.6: no script, style sheet or outside reference; pictures are embedded"
+        source = "the board's own size; research 1.5 and 1.6: no script, style sheet or outside reference"
         return look.verdict(measured, threshold, passed=not reasons, reason="; ".join(reasons[:3]), source=source)
 
     return look.run(identity.interpreter, observe)

@@ -187,7 +187,7 @@ class Group:
     def plain(self) -> bool:
         """Whether the group changes nothing about how its items paint."""
         layered = self.opacity < 1 or self.blend != "Normal" or self.isolate
-        return not layered and self.clip is self.mask is self.matrix is None
+        return not layered and self.clip is None and self.mask is None and self.matrix is None
 
 
 Item = Shape | Image | Group

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from countermark.vector.display import Display, Fill, shapes
+from countermark.vector.display import Display, Fill, Tiling, shapes
 from countermark.vector.paint_server import Gradient, PaintServer, Rgb, Solid
 
 WHITE: Final[Rgb] = (255, 255, 255)
@@ -46,7 +46,7 @@ def ground_for(shown: Display) -> Rgb:
     return DARK if lost[WHITE] > lost[DARK] else WHITE
 
 
-def _vanishing(ink: PaintServer, ground: Rgb) -> float:
+def _vanishing(ink: PaintServer | Tiling, ground: Rgb) -> float:
     """Return which share of an ink's colours does not stand out from a ground."""
     colours = [ink.rgb] if isinstance(ink, Solid) else []
     colours += [stop.rgb for stop in ink.stops] if isinstance(ink, Gradient) else []

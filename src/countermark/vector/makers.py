@@ -11,6 +11,7 @@ SKIA: Final = "skia-python"
 READING: Final = (
     "raster/encoded.py",
     "raster/fit.py",
+    "raster/picture.py",
     "vector/affine.py",
     "vector/artboard.py",
     "vector/container.py",

@@ -171,6 +171,21 @@ KIND: Final = tagged(
         "compound": struct(_CHILDREN, {**_RULE, "countermark": struct({}, {"union": flag})}),
         "path": struct({"path": struct({})}, {**_RULE, "clipping": flag, "guide": flag}),
         "text": struct({}, {"runs": listed(_RUN)}),
+        "image": struct(
+            {"key": text, "width": number, "height": number},
+            {"xf": listed(number, 6), "countermark": struct({}, {"sampling": text})},
+        ),
+        "symbolinstance": struct({"symbol": text}, {"xf": listed(number, 6)}),
+    },
+)
+_MASK: Final = struct(
+    {},
+    {
+        "clip": flag,
+        "invert": flag,
+        "disabled": flag,
+        "luminance": flag,
+        "countermark": struct({}, {"linear": flag}),
     },
 )
 NODE: Final = struct(
@@ -183,7 +198,7 @@ NODE: Final = struct(
         "blend": text,
         "isolate": flag,
         "appearance": APPEARANCE,
-        "mask": maybe(struct({})),
+        "mask": maybe(_MASK),
     },
 )
 _SIDES: Final = struct({"x0": number, "y0": number, "x1": number, "y1": number})
@@ -212,7 +227,7 @@ TREE: Final = struct(
         "swatch_groups": listed(struct({}, {"swatches": listed(_SWATCH)})),
         "graphic_styles": listed(struct({}, {"appearance": APPEARANCE})),
         "symbols": listed(struct({}, {"art": struct({})})),
-        "patterns": listed(struct({})),
+        "patterns": listed(struct({}, {"name": text, "tile": _SIDES})),
         "unknown": struct({}),
     },
 )

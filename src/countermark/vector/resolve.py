@@ -84,22 +84,20 @@ class _Reader:
 
     def _node(self, node: Json) -> list[Item]:
         kind = node["kind"]
-        if not node.get("visible", True) or kind.get("guide"):
+        if not node.get("visible", True) or kind.get("guide") or kind.get("template"):
             return []
         match kind.get("type"):
             case "layer" | "group":
-                return [] if kind.get("template") else self._group(node)
-            case "path":
-                return self._leaf(node, kind["path"], kind.get("rule", "NonZero"))
-            case "compound":
-                return self._leaf(node, self._joined(node), kind.get("rule", "NonZero"))
+                return self._group(node)
+            case "path" | "compound" as shape:
+                path = kind["path"] if shape == "path" else self._joined(node)
+                return self._leaf(node, path, kind.get("rule", "NonZero"))
             case "image":
                 return self._image(node)
             case "symbolinstance":
                 return self._symbol(node)
-            case other:
-                self._miss(node, f"object of type {other}")
-                return []
+        self._miss(node, f"object of type {kind.get('type')}")
+        return []
 
     def _group(self, node: Json) -> list[Item]:
         kind = node["kind"]
@@ -126,9 +124,7 @@ class _Reader:
         if (clip is not None or mask is not None) and not isolate and any(_blends(item) for item in items):
             isolate = True  # SVG has no clip or mask that lets blending through
             self._miss(node, "blending through a clip" if mask is None else "blending through a mask")
-        group = Group(
-            node["id"], items, self._opacity(node), self._marking.blend(node), isolate, clip, mask, matrix
-        )
+        group = Group(node["id"], items, self._opacity(node), self._marking.blend(node), isolate, clip, mask, matrix)
         return list(items) if group.plain else [group]
 
     def _mask(self, node: Json) -> Mask | None:

@@ -292,7 +292,8 @@ def test_context_paints_follow_the_colours_of_the_use() -> None:
     shape = '<defs><path id="p" d="M0 0H9V9z" fill="context-stroke"/></defs>'
     assert fill(paths(imported(f'{shape}<use href="#p" stroke="red"/>'))[0]) == "#ff0000"
     served = '<linearGradient id="g"><stop/><stop offset="1"/></linearGradient>'
-    (item,) = paths(imported(f'{shape}{served}<use href="#p" x="1" stroke="url(#g)"/>'))[0]["appearance"]["items"]
+    node = paths(imported(f'{shape}{served}<use href="#p" x="1" stroke="url(#g)"/>'))[0]
+    item = node["appearance"]["items"][0]
     assert item["paint"]["geom"]["start"] == {"x": 1.0, "y": 0.0}
     assert item["paint"]["geom"]["end"] == {"x": 10.0, "y": 0.0}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from countermark.vector.affine import IDENTITY, Box, Matrix
 from countermark.vector.container import Json
@@ -73,7 +73,7 @@ class Clipper:
             return [*outer, self._united(nested)]
         return [*outer, found]
 
-    def around(self, nodes: list[Json], layer: Layer | Json, **members: object) -> Json:
+    def around(self, nodes: list[Json], layer: Layer | Json, **members: Any) -> Json:
         """Return a group of nodes cut by one layer."""
         kind: Json
         if isinstance(layer, dict):

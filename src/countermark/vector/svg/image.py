@@ -53,8 +53,10 @@ class Images:
         if data is None:
             return []
         try:
-            return self._vector(element, data, place) if kind_of(data) == "image/svg+xml" else self._raster(
-                element, data, said, place
+            return (
+                self._vector(element, data, place)
+                if kind_of(data) == "image/svg+xml"
+                else self._raster(element, data, said, place)
             )
         except CountermarkError as error:
             self._report.loss("image", element, f"The picture is not carried over: {error.sentence}", hidden=hidden)
@@ -114,9 +116,7 @@ class Images:
         clip = self._emitter.node({"type": "path", "path": frame, "clipping": True})
         return self._emitter.node({"type": "group", "children": [clip, node], "clip": True})
 
-    def _placed(
-        self, element: Element, place: Place, size: tuple[float, float]
-    ) -> tuple[Matrix, Json | None] | None:
+    def _placed(self, element: Element, place: Place, size: tuple[float, float]) -> tuple[Matrix, Json | None] | None:
         """Return the map from the picture's own size to the document, and the frame that cuts what is sliced off."""
         units = place.units
         width = length(element.attributes.get("width"), units, units.width)

@@ -131,9 +131,7 @@ def _reach(root: Element, size: Size, ids: dict[str, Element]) -> float:
     return max(-box.x0, 0.0) if box is not None else 0.0
 
 
-def _root_nodes(
-    root: Element, size: Size, reader: Reader, report: Report, origin: tuple[float, float]
-) -> list[Json]:
+def _root_nodes(root: Element, size: Size, reader: Reader, report: Report, origin: tuple[float, float]) -> list[Json]:
     matrix = Matrix()
     frame = Frame(size.width, size.height)
     if size.view_box is not None:

@@ -97,7 +97,9 @@ def of_properties(element: Element, ids: dict[str, Element], report: Report, *, 
     clip = said.get("clip-path", "none").lower()
     if clip not in {"none", "inherit", "initial", "unset", ""} and not clip.startswith("url("):
         report.loss("clip-path", element, f"{clip[:60]} is not applied; only clips by reference are.", hidden=hidden)
-    if any(name in prop.GEOMETRY and value.strip().lower().endswith("rem") for name, value in element.attributes.items()):
+    if any(
+        name in prop.GEOMETRY and value.strip().lower().endswith("rem") for name, value in element.attributes.items()
+    ):
         reason = "Lengths in rem are read as CSS says; readers differ on what they show."
         report.loss("unit", element, reason, hidden=hidden)
     for name in ("fill", "stroke", "color"):

@@ -19,8 +19,8 @@ from countermark.vector.svg.image import Images
 from countermark.vector.svg.marker import Markers
 from countermark.vector.svg.mask import Masker
 from countermark.vector.svg.number import NotFiniteError, length, number_or_percent
-from countermark.vector.svg.parse import Element, not_svg
 from countermark.vector.svg.painting import Painting
+from countermark.vector.svg.parse import Element, not_svg
 from countermark.vector.svg.pathdata import frame_of
 from countermark.vector.svg.pattern import Patterns
 from countermark.vector.svg.place import Place, box_of
@@ -213,7 +213,8 @@ class Reader:
             chain = " → ".join(f"#{name.rpartition(' ')[2]}" for name in (*place.used, target.id))
             raise not_svg(f"{element.path} draws itself: {chain}.", "Remove the circle of use elements.")
         at = place.matrix @ shifted(element, place)
-        box = self._measure(target, replace(place, matrix=at, used=(*place.used, target.id), level=place.level + 1))
+        inside = replace(place, matrix=at, used=(*place.used, target.id), level=place.level + 1)
+        box = self._measure(target, inside, place.matrix)
         inner = replace(
             place,
             context_fill=place.source(place.style.fill, box),
@@ -266,16 +267,16 @@ class Reader:
         clip = self._emitter.node({"type": "path", "path": path, "clipping": True})
         return self._emitter.node({"type": "group", "children": [clip, *nodes], "clip": True})
 
-    def _measure(self, target: Element, place: Place) -> Callable[[], Box | None]:
-        """Return what measures the geometry that a `use` draws, in its user space, only when a paint asks for it."""
+    def _measure(self, target: Element, place: Place, matrix: Matrix) -> Callable[[], Box | None]:
+        """Return what measures the geometry that a `use` draws, in the space of `matrix`, once a paint asks for it."""
 
         @cache
         def measured() -> Box | None:
             apart = Reader(self.ids, Emitter.for_size(1.0), Report(), Holding())
-            apart._copies = self._copies  # noqa: SLF001 - its own kind: what is measured counts as drawn
+            apart._copies = self._copies  # what is measured counts as drawn
             nodes = apart.nodes(target, replace(place, context_fill=None, context_stroke=None))
-            self._copies = apart._copies  # noqa: SLF001
-            return box_of(nodes, place.matrix)
+            self._copies = apart._copies
+            return box_of(nodes, matrix)
 
         return measured
 
@@ -288,7 +289,7 @@ class Reader:
             if one.id:
                 ids.setdefault(one.id, one)
         inner = Reader(ids, self._emitter, self._report, self._holding)
-        inner._copies = self._copies  # noqa: SLF001
+        inner._copies = self._copies
         style = computed(root, INITIAL, place.frame, self._report)
         below = Place(
             place.frame._replace(root_font_size=style.font_size),
@@ -306,7 +307,7 @@ class Reader:
             below = replace(below, matrix=matrix, frame=below.frame._replace(width=box.width, height=box.height))
         nodes = inner.contents(root, below)
         nodes = inner.finished(root, below, nodes, group=True) if nodes else []
-        self._copies = inner._copies  # noqa: SLF001
+        self._copies = inner._copies
         return nodes if place.style.visible else [{**node, "visible": False} for node in nodes]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, Final
-from xml.etree import ElementTree as Tree  # noqa: S405 - builds a tree for cssselect2, parses nothing
+from xml.etree import ElementTree as ET
 
 from countermark.kernel.errors import CountermarkError
 from countermark.vector.svg.parse import SVG, Element
@@ -145,7 +145,7 @@ def _mirror(root: Element) -> Any:
     for element in root.walk():
         tag = element.tag if element.tag.startswith("{") else f"{{{SVG}}}{element.tag}"
         attributes = {name: value for name, value in element.attributes.items() if not name.startswith("xlink:")}
-        here = made[id(element)] = Tree.Element(tag, attributes)
+        here = made[id(element)] = ET.Element(tag, attributes)
         if element.parent is not None and id(element.parent) in made:
             made[id(element.parent)].append(here)
     return made[id(root)]
