@@ -14,7 +14,7 @@ from typing import Any, Final
 from countermark.kernel.errors import CountermarkError, Ending, register
 from countermark.vector.affine import Box, Point
 from countermark.vector.container import Json
-from countermark.vector.display import Area, Clip, Display, Fill, Group, Shape, Stroke
+from countermark.vector.display import Area, Clip, Display, Fill, Group, Image, Item, Shape, Stroke, Tiling
 from countermark.vector.draw import skia_path
 from countermark.vector.ground import WHITE, contrast
 from countermark.vector.paint_server import PaintServer, Rgb, Solid
@@ -95,15 +95,19 @@ def _lay(pieces: list[_Piece], new: _Piece, gap: float, board: Box) -> None:
         pieces.append(new)
 
 
-def _regions(items: tuple[Shape | Group, ...], within: Any) -> Iterator[tuple[int, Any, Rgb]]:
+def _regions(items: tuple[Item, ...], within: Any) -> Iterator[tuple[int, Any, Rgb]]:
     """Yield every mark in paint order as a region inside its clips, with its colour."""
     for item in items:
         if isinstance(item, Group):
             if item.opacity < 1 or item.blend != "Normal":
                 raise refusal(item.node, "it is translucent, or blends with what lies below")
+            if item.mask is not None or item.matrix is not None:
+                raise refusal(item.node, "it is masked, or an instance of a symbol")
             inside = within if item.clip is None else _cut(item.node, within, _clip(item.clip), "kIntersect")
             yield from _regions(item.items, inside)
             continue
+        if isinstance(item, Image):
+            raise refusal(item.node, "it is a picture of pixels")
         for mark in item.marks:
             if mark.opacity < 1 or mark.blend != "Normal":
                 raise refusal(item.node, "it is translucent, or blends with what lies below")
@@ -111,10 +115,12 @@ def _regions(items: tuple[Shape | Group, ...], within: Any) -> Iterator[tuple[in
             yield item.node, _cut(item.node, area, within, "kIntersect"), _colour(item.node, mark.ink)
 
 
-def _colour(node: int, ink: PaintServer) -> Rgb:
+def _colour(node: int, ink: PaintServer | Tiling) -> Rgb:
     """Return the one colour that stands for an ink: a gradient's middle."""
     if isinstance(ink, Solid):
         return ink.rgb
+    if isinstance(ink, Tiling):
+        raise refusal(node, "it is filled with a pattern")
     if any(stop.opacity < 1 for stop in ink.stops):
         raise refusal(node, "its gradient is translucent")
     red, green, blue = (round(sum(stop.rgb[at] for stop in ink.stops) / len(ink.stops)) for at in range(3))

@@ -14,10 +14,10 @@ READING: Final = (
     "raster/picture.py",
     "vector/affine.py",
     "vector/artboard.py",
+    "vector/brush.py",
     "vector/container.py",
     "vector/display.py",
     "vector/document.py",
-    "vector/brush.py",
     "vector/draw.py",
     "vector/embedded.py",
     "vector/ground.py",
@@ -43,14 +43,13 @@ SHARED: Final = (
     "vector/svg/number.py",
 )
 """What the swatch editor and the guard over it both read a document and its colours with."""
-_DRAWING: Final = ("vector/brush.py", "vector/draw.py", "vector/shader.py")
 _COLOURING: Final = ("vector/swatch.py", *SHARED)
 
 
 def drawer() -> Engine:
     """Return the maker of PNGs: Skia together with the sources that drive it."""
     skia = identity.distribution(SKIA)
-    ours = _ours(*_DRAWING, "vector/opaque.py", *READING)
+    ours = _ours("vector/opaque.py", *READING)
     return identity.together(f"countermark drawer on {skia.label}", skia, ours)
 
 
@@ -62,7 +61,7 @@ def writer() -> Engine:
 def pdf_writer() -> Engine:
     """Return the maker of PDFs: Skia and qpdf, through pikepdf, with the sources that drive them."""
     skia, qpdf = identity.distribution(SKIA), identity.distribution("pikepdf")
-    ours = _ours(*_DRAWING, "vector/pdf_writer.py", *READING)
+    ours = _ours("vector/pdf_writer.py", *READING)
     return identity.together(f"countermark PDF writer on {skia.label} and {qpdf.label}", skia, qpdf, ours)
 
 

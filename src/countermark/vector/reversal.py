@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from countermark.vector.affine import Box
-from countermark.vector.display import Display, Fill, Group, Shape, Stroke
+from countermark.vector.display import Display, Fill, Group, Image, Item, Stroke, Tiling
 from countermark.vector.ground import DARK, WHITE, contrast
 from countermark.vector.knockout import LIGHT, refusal
 from countermark.vector.paint_server import Rgb, Solid
@@ -18,7 +18,7 @@ from countermark.vector.paint_server import Rgb, Solid
 VANISHING: Final = 2.0
 """An ink of less contrast with the dark ground than this is turned white: navy has 1.6, a mid blue 3.9."""
 
-Items = tuple[Shape | Group, ...]
+Items = tuple[Item, ...]
 
 
 def reversed_for(shown: Display, ground: Rgb = DARK) -> Display:
@@ -30,11 +30,13 @@ def reversed_for(shown: Display, ground: Rgb = DARK) -> Display:
 
 def _turned(items: Items, below: list[tuple[Box, bool]], ground: Rgb) -> Items:
     """Turn items in paint order; `below` holds the boxes of fills so far, and whether each turned white."""
-    found: list[Shape | Group] = []
+    found: list[Item] = []
     for item in items:
         if isinstance(item, Group):
             found.append(replace(item, items=_turned(item.items, below, ground)))
             continue
+        if isinstance(item, Image):
+            raise refusal(item.node, "it is a picture of pixels")
         over = next((turned for box, turned in reversed(below) if _holds(box, item.box)), False)
         marks = tuple(_mark(item.node, mark, ground, on_white=over) for mark in item.marks)
         found.append(replace(item, marks=marks))
@@ -45,6 +47,8 @@ def _turned(items: Items, below: list[tuple[Box, bool]], ground: Rgb) -> Items:
 
 
 def _mark(node: int, mark: Fill | Stroke, ground: Rgb, *, on_white: bool) -> Fill | Stroke:
+    if isinstance(mark.ink, Tiling):
+        raise refusal(node, "it is filled with a pattern")
     colours = [mark.ink.rgb] if isinstance(mark.ink, Solid) else [stop.rgb for stop in mark.ink.stops]
     dark = [colour for colour in colours if contrast(colour, ground) < VANISHING]
     light = on_white and all(contrast(colour, WHITE) < LIGHT for colour in colours)
