@@ -89,10 +89,14 @@ def deltas(left: Picture, right: Picture) -> npt.NDArray[np.int16]:
         )
     import numpy as np  # noqa: PLC0415
 
-    on_black = _premultiplied(left) - _premultiplied(right)
-    # On white each channel is its premultiplied value plus 255 less alpha, so the difference moves by alpha's.
-    on_white = on_black - (left.rgba[..., 3:].astype(np.int16) - right.rgba[..., 3:].astype(np.int16))
-    found: npt.NDArray[np.int16] = np.maximum(np.abs(on_black).max(axis=2), np.abs(on_white).max(axis=2))
+    # Channel by channel: numpy takes five times as long over an axis of four.
+    alpha = left.rgba[..., 3].astype(np.int16) - right.rgba[..., 3].astype(np.int16)
+    found: npt.NDArray[np.int16] = np.zeros(alpha.shape, np.int16)
+    for channel in range(3):
+        on_black = _premultiplied(left, channel) - _premultiplied(right, channel)
+        # On white each channel is its premultiplied value plus 255 less alpha, so the difference moves by alpha's.
+        for apart in (on_black, on_black - alpha):
+            np.maximum(found, np.abs(apart), out=found)
     return found
 
 
@@ -100,14 +104,15 @@ def painting(picture: Picture, ground: Rgb | None = None) -> npt.NDArray[np.bool
     """Return which pixels a picture paints: those with any alpha, or of another colour than its ground."""
     painted: npt.NDArray[np.bool_] = picture.rgba[..., 3] > 0
     if ground is not None:
-        painted = (picture.rgba[..., :3] != ground).any(axis=2)
+        red, green, blue = (picture.rgba[..., channel] != value for channel, value in enumerate(ground))
+        painted = red | green | blue
     return painted
 
 
-def _premultiplied(picture: Picture) -> npt.NDArray[np.int16]:
+def _premultiplied(picture: Picture, channel: int) -> npt.NDArray[np.int16]:
     import numpy as np  # noqa: PLC0415
 
-    product = picture.rgba[..., :3].astype(np.uint16) * picture.rgba[..., 3:]
+    product = picture.rgba[..., channel].astype(np.uint16) * picture.rgba[..., 3]
     return ((product + _FULL // 2) // _FULL).astype(np.int16)
 
 
