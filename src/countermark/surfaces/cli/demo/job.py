@@ -37,6 +37,7 @@ def main_job(shell: Shell) -> None:
         why="what has this colour is bound to a name, but for the bead",
     )
     shell.run("vector", "kit", why="artboards as SVG and PNG, each checked by another engine")
+    shell.run("vector", "swatch", "preview", SWATCH, OF_THE_BRAND, why="what that would touch, before it happens")
     shell.run("vector", "swatch", "set", SWATCH, OF_THE_BRAND, why="only what is bound changes")
     shell.run("vector", "kit", why="boards without a consumer stay byte-equal")
     shell.run("vector", "loss", why="what each file lost, measured again and compared with the kit's report")
