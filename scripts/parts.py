@@ -72,11 +72,13 @@ BROWSER: Final = (
         elsewhere="any TrueType font",
     ),
 )
+INKSCAPE: Final = Part("Inkscape", programs=("inkscape",), debian=("inkscape",), elsewhere="inkscape")
 FOR_TESTS: Final = (
     Part("git", programs=("git",), debian=("git",), elsewhere="git"),
     Part("strace", programs=("strace",), debian=("strace",), elsewhere="strace", linux_only=True),
     Part("poppler", programs=("pdftoppm",), debian=("poppler-utils",), elsewhere="poppler"),
     Part("Ghostscript", programs=("gs",), debian=("ghostscript",), elsewhere="ghostscript"),
+    INKSCAPE,
     *BROWSER,
 )
 LAYER_PARTS: Final[Mapping[str, tuple[Part, ...]]] = {
@@ -88,7 +90,7 @@ LAYER_PARTS: Final[Mapping[str, tuple[Part, ...]]] = {
         SKIA,
         *BROWSER,
         Part("cairo", imports="cairosvg", debian=("libcairo2",), elsewhere="cairo"),
-        Part("Inkscape", programs=("inkscape",), debian=("inkscape",), elsewhere="inkscape"),
+        INKSCAPE,
     ),
 }
 
