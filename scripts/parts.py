@@ -57,7 +57,20 @@ SKIA: Final = Part(
     needed=True,
     linux_only=True,
 )
+DRIVER: Final = Part(
+    "the library that Playwright's driver links (libatomic.so.1)",
+    files=(
+        "/usr/lib/x86_64-linux-gnu/libatomic.so.1",
+        "/usr/lib/aarch64-linux-gnu/libatomic.so.1",
+        "/usr/lib64/libatomic.so.1",
+        "/usr/lib/libatomic.so.1",
+    ),
+    debian=("libatomic1",),
+    elsewhere="libatomic",
+    linux_only=True,
+)
 BROWSER: Final = (
+    DRIVER,
     Part(
         "a Chromium browser",
         programs=("chromium", "chromium-browser", "google-chrome"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Mapping
 from typing import Any, Final
@@ -42,6 +43,8 @@ class StoppedError(CountermarkError):
 
 def tell(call: Call, error: BaseException) -> int:
     """Write what went wrong, to standard error for people or as the envelope, and return the exit status."""
+    if isinstance(error, BrokenPipeError) or (isinstance(error, OSError) and call.answering):
+        sys.stdout = io.StringIO()  # what standard output would not take, the interpreter would try again at its end
     if isinstance(error, BrokenPipeError):
         return PIPE_CLOSED
     call.command = call.command or _command(error)
