@@ -6,6 +6,7 @@ later becomes an orphan artefact and changes no state (seed 1 §8).
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,11 @@ def cancel_grant(workspace: Workspace, grant_id: str, reason: str = "grant revok
             _request(tx, member, reason)
         return members
 
-    return [_confirm(workspace, member) for member in workspace.ledger.apply(transition)]
+    members = workspace.ledger.apply(transition)
+    for member in members:
+        with suppress(CountermarkError):  # one that cannot be stopped now stays marked, and holds up no other
+            _confirm(workspace, member)
+    return [workspace.ledger.read(lambda tx, member=member: task.load(tx, member)) for member in members]  # type: ignore[misc]
 
 
 def _request(tx: Tx, task_id: str, reason: str) -> None:
@@ -67,12 +72,16 @@ def _confirm(workspace: Workspace, task_id: str) -> Task:
 
 
 def _rests(workspace: Workspace, found: Task) -> bool:
-    """Whether nobody works on a task that was asked to stop: it waited for a decision and holds nothing.
+    """Whether nobody works on a task that was asked to stop: it waited for a decision.
 
-    An acceptance under way holds its resources, and is for its own process to end.
+    A blocked one keeps its resources, and whoever unblocks it needs it blocked. Of the others one that holds something
+    is being accepted, and is for its own process to end.
     """
     before = _state_before(workspace, found)
-    return before in (State.PLANNED, State.BLOCKED, State.REVIEW_READY) and not restart.holds_any(workspace, found)
+    if not workspace.knows(found.adapter):
+        return False
+    waits = before in (State.PLANNED, State.REVIEW_READY) and not restart.holds_any(workspace, found)
+    return waits or before is State.BLOCKED
 
 
 def confirm(workspace: Workspace, found: Task) -> None:

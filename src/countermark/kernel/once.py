@@ -227,6 +227,7 @@ def _end_revised(tx: Tx, ask: Ask) -> None:
     # What is only staged has changed nothing; a direct effect has happened, whatever comes after it.
     executed = Executed.NO if old.kind is EffectKind.STAGED else None
     task.move(tx, old.id, old.epoch, path, "superseded", body, code="superseded", executed=executed)
+    fence.release(tx, old.id, old.plan.resources)  # an acceptance that died may have taken them
 
 
 def _fences(tx: Tx, ask: Ask) -> fence.Free:

@@ -451,7 +451,7 @@ def reconcile(workspace: Workspace, intent: Intent, known: Finding | None = None
     step = decide(intent.effect.effect_class, finding.executed, tried, grant.uses_left(chain, "attempts"))
     evidence = {"attempt": intent.attempt, "finding": finding.executed.value, "evidence": dict(finding.evidence)}
     if step is Step.LOOK:
-        workspace.ledger.apply(lambda tx: tx.event(intent.task, "looked", evidence))
+        workspace.ledger.apply(lambda tx: _looked(tx, intent, evidence))
         raise unsettled(workspace.ledger.read(lambda tx: task.load(tx, intent.task)))
     if step is Step.VERIFY:
         return verify_found(workspace, intent, finding.outcome or Outcome(executed=Executed.YES), evidence)
@@ -481,6 +481,14 @@ def reconcile(workspace: Workspace, intent: Intent, known: Finding | None = None
     if state is State.FAILED:
         return answer(workspace, settled)
     raise unsettled(settled)
+
+
+def _looked(tx: Tx, intent: Intent, evidence: Mapping[str, Any]) -> None:
+    """Say that looking told nothing; raise `stale_epoch` when the task was asked to stop, or was taken, meanwhile."""
+    found = task.load(tx, intent.task)
+    if (found.state, found.epoch) != (State.RECONCILING, intent.epoch):
+        raise fence.stale(intent.task)
+    tx.event(intent.task, "looked", dict(evidence))
 
 
 def look(workspace: Workspace, adapter: Adapter, intent: Intent) -> Finding:
@@ -758,5 +766,12 @@ def intent_of(workspace: Workspace, found: Task) -> Intent:
 
 def effect_of(workspace: Workspace, found: Task) -> Effect:
     """Return the effect of a stored task as its adapter declares it, with the class that was recorded."""
-    declared = workspace.adapter(found.adapter).effects()[found.effect]
+    declared = workspace.adapter(found.adapter).effects().get(found.effect)
+    if declared is None:
+        raise CountermarkError(
+            "capability_missing",
+            f"{found.adapter} has no effect {found.effect} any more, which task {found.id} is of.",
+            next_action="Install the version that has it, and try again.",
+            details={"task": found.id, "effect": found.effect},
+        )
     return replace(declared, kind=found.kind, effect_class=EffectClass(found.effect_class))

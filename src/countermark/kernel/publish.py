@@ -341,8 +341,8 @@ def restore_missing(workspace: Workspace, found: Task, grant_id: str) -> tuple[s
     grant that allows it now, and a resource that nobody else holds (`resource_busy`).
     """
     rows = workspace.ledger.read(lambda tx: _published(tx, found))
-    if all(workspace.files.exists(_path(resource, name)) for resource, name, _ in rows):
-        return _restore(workspace, found, rows)
+    if not _missing(workspace, found, rows):
+        return ()
     with workspace.resource_locks(sorted({resource for resource, _, _ in rows})):
         rows = workspace.ledger.apply(lambda tx: _restorable(tx, found, grant_id))
         return _restore(workspace, found, rows)
@@ -370,28 +370,37 @@ def _path(resource: str, name: str) -> str:
     return place(resource) + (f"/{name}" if name else "")
 
 
-def _restore(workspace: Workspace, found: Task, rows: Sequence[Row]) -> tuple[str, ...]:
-    files = workspace.files
-    restored = []
+def _missing(workspace: Workspace, found: Task, rows: Sequence[Row]) -> list[Row]:
+    """Return those that are not there; raise `revision_conflict` for one that somebody changed."""
+    missing = []
     for resource, name, digest in rows:
         path = _path(resource, name)
-        if not files.exists(path):
-            parent = path.rpartition("/")[0]
-            if parent and not files.exists(parent):
-                workspace.files.make_dir(parent)
-            if not workspace.store.has(digest):
-                raise _gone(found, path)
-            with _aside(workspace, found.id) as made:
-                workspace.store.copy_to(digest, files, made)
-                files.move_new(made, path)
-            restored.append(path)
-        elif files.digest(path) != digest:
+        if not workspace.files.exists(path):
+            missing.append((resource, name, digest))
+        elif workspace.files.digest(path) != digest:
             raise CountermarkError(
                 "revision_conflict",
                 f"{path} was changed after task {found.id} made it; your change stands.",
                 next_action="Move it away to have the first result restored, or plan anew on what is there.",
                 details={"task": found.id, "path": path},
             )
+    return missing
+
+
+def _restore(workspace: Workspace, found: Task, rows: Sequence[Row]) -> tuple[str, ...]:
+    files = workspace.files
+    restored = []
+    for resource, name, digest in _missing(workspace, found, rows):
+        path = _path(resource, name)
+        parent = path.rpartition("/")[0]
+        if parent and not files.exists(parent):
+            files.make_dir(parent)
+        if not workspace.store.has(digest):
+            raise _gone(found, path)
+        with _aside(workspace, found.id) as made:
+            workspace.store.copy_to(digest, files, made)
+            files.move_new(made, path)
+        restored.append(path)
     if restored:
         workspace.ledger.apply(lambda tx: _restored(tx, found.id, restored))
         after(workspace, found.id, found.epoch)

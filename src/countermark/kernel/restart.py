@@ -35,9 +35,12 @@ def settle(workspace: Workspace, task_id: str) -> bool:
     try:
         _go_on(workspace, take(workspace, found))
     except CountermarkError as error:
-        if error.code in ("stale_epoch", "resource_busy", "ledger_busy"):
+        if error.code in ("resource_busy", "ledger_busy"):
             return False
     after = workspace.ledger.read(lambda tx: task.load(tx, task_id))
+    if after.state is State.CANCEL_REQUESTED and can_take(workspace, after):  # asked while it was looked at
+        workspace.confirm_cancel(after)
+        after = workspace.ledger.read(lambda tx: task.load(tx, task_id))
     return after.ended or _waits_for_person(workspace, after)
 
 
@@ -47,7 +50,12 @@ def _waits_for_person(workspace: Workspace, found: Task) -> bool:
 
 
 def can_take(workspace: Workspace, found: Task) -> bool:
-    """Return whether a task's runner and all its children are proven gone, or it is this process's own and idle."""
+    """Return whether a task's runner and all its children are proven gone, or it is this process's own and idle.
+
+    A process that does not have the task's domain leaves it to one that has.
+    """
+    if not workspace.knows(found.adapter):
+        return False
     if found.runner == workspace.runner_text:
         return not workspace.is_running(found.id)
     return runner.is_gone(found.runner, workspace.locks) and not workspace.children_alive(found.id)
@@ -100,12 +108,19 @@ def _go_on(workspace: Workspace, found: Task) -> None:
             if wanted is not None:
                 publish.publish(workspace, intent, wanted)
             else:  # an acceptance took the lease and died before it said so: the task waits as before
-                workspace.ledger.apply(lambda tx: fence.release(tx, found.id, found.plan.resources))
+                workspace.ledger.apply(lambda tx: _rest(tx, found))
         elif found.state is State.READY:
             chain = workspace.ledger.read(lambda tx: grant.load_chain(tx, found.grant))
             perform.again(workspace, intent, chain, {"attempt": intent.attempt}, ready=True)
         elif found.state is State.CANCEL_REQUESTED:
             workspace.confirm_cancel(found)
+
+
+def _rest(tx: Tx, found: Task) -> None:
+    """Let a waiting task's resources go, unless somebody has accepted it since this process took it up."""
+    if task.load(tx, found.id).epoch != found.epoch or task.publishing(tx, found.id):
+        raise fence.stale(found.id)
+    fence.release(tx, found.id, found.plan.resources)
 
 
 def _interrupted(workspace: Workspace, intent: Intent) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from countermark.kernel import fence, grant, perform, proof, publish, restart, task
-from countermark.kernel.adapter import Outcome
+from countermark.kernel.adapter import Intent, Outcome
 from countermark.kernel.errors import CountermarkError
 from countermark.kernel.ledger import Tx
 from countermark.kernel.recovery import EffectKind, Executed
@@ -79,28 +79,31 @@ def _require_standing(workspace: Workspace, found: Task, written: Mapping[str, s
 
 
 def _accept_staged(workspace: Workspace, found: Task, acceptance: dict[str, Any]) -> perform.Performed:
-    intent = perform.intent_of(workspace, _retaken(workspace, found))
-    wanted = publish.targets(workspace, intent)
-
-    def decide(tx: Tx) -> None:
-        fence.assert_held(tx, intent.task, intent.plan.resources, intent.epoch)
-        if task.load(tx, found.id).state is not State.REVIEW_READY:  # it was asked to stop meanwhile
-            raise fence.stale(found.id)
-        tx.event(found.id, "accepted", {"acceptance": acceptance, "epoch": intent.epoch})
-        publish.intend(tx, intent, wanted)
-
+    epoch = _retake(workspace, found)
     try:
+        intent = _reviewed(workspace, found, epoch)
+        wanted = publish.targets(workspace, intent)
+
+        def decide(tx: Tx) -> None:
+            fence.assert_held(tx, intent.task, intent.plan.resources, intent.epoch)
+            if task.load(tx, found.id).state is not State.REVIEW_READY:  # it was asked to stop meanwhile
+                raise fence.stale(found.id)
+            tx.event(found.id, "accepted", {"acceptance": acceptance, "epoch": intent.epoch})
+            publish.intend(tx, intent, wanted)
+
         workspace.ledger.apply(decide)
-    except CountermarkError as error:
-        if error.code != "stale_epoch":
-            raise
-        return perform.late(workspace, intent)
+    except CountermarkError:
+        now = workspace.ledger.read(lambda tx: task.load(tx, found.id))
+        if now.state is State.CANCEL_REQUESTED and now.epoch == epoch:
+            return perform.late(workspace, perform.intent_of(workspace, now))
+        workspace.ledger.apply(lambda tx: _undo(tx, found, epoch))
+        raise
     publish.publish(workspace, intent, wanted)
     return perform.answer(workspace, workspace.ledger.read(lambda tx: task.load(tx, found.id)))
 
 
-def _retaken(workspace: Workspace, found: Task) -> Task:
-    """Take a waiting task's resources again, under a new epoch; end it if its target or its stage has changed."""
+def _retake(workspace: Workspace, found: Task) -> int:
+    """Take a waiting task's resources again and return the new epoch; end the task if its target has changed."""
     observed = {name: publish.observe(workspace, name) for name in found.plan.resources}
 
     def retake(tx: Tx) -> int:
@@ -119,11 +122,15 @@ def _retaken(workspace: Workspace, found: Task) -> Task:
         return epoch
 
     try:
-        epoch = workspace.ledger.apply(retake)
+        return workspace.ledger.apply(retake)
     except CountermarkError as error:
         if error.code != "revision_conflict":
             raise
         raise _stale(workspace, found, error) from error
+
+
+def _reviewed(workspace: Workspace, found: Task, epoch: int) -> Intent:
+    """Return what is to be published, in the stage of its new epoch; end the task if its stage has changed."""
     workspace.move_stage(found.id, epoch)
     retaken = workspace.ledger.read(lambda tx: task.load(tx, found.id))
     intent = perform.intent_of(workspace, retaken)
@@ -133,7 +140,14 @@ def _retaken(workspace: Workspace, found: Task) -> Task:
         if error.code != "artifact_invalid":
             raise
         raise _stale(workspace, retaken, error) from error
-    return retaken
+    return intent
+
+
+def _undo(tx: Tx, found: Task, epoch: int) -> None:
+    """Give back what an acceptance took that could not be made; what is being published, or taken since, stays."""
+    now = task.load(tx, found.id)
+    if (now.state, now.epoch) == (State.REVIEW_READY, epoch) and not task.publishing(tx, found.id):
+        fence.release(tx, found.id, found.plan.resources)
 
 
 def _stale(workspace: Workspace, found: Task, error: CountermarkError) -> CountermarkError:
@@ -170,6 +184,7 @@ def settle_by_person(workspace: Workspace, task_id: str, executed: Executed, evi
             f"Task {task_id} is {found.state}; there is nothing to settle by hand.",
             next_action=f"See `countermark task show {task_id}`.",
         )
+    workspace.adapter(found.adapter)
     if not restart.can_take(workspace, found) or workspace.children_alive(task_id):
         raise CountermarkError(
             "resource_busy",

@@ -243,6 +243,10 @@ class Workspace:
                 next_action=f"Install it: pip install 'countermark[{name}]'.",
             ) from None
 
+    def knows(self, name: str) -> bool:
+        """Return whether a domain's adapter is here."""
+        return name in self._adapters
+
     def context(self, intent: Intent, *, stopped: bool = False) -> Context:
         """Return what an adapter may touch for one attempt; a staged one finds its stage made.
 
