@@ -52,5 +52,7 @@ export async function sheets(made: Rivals, dark: boolean, atMost: number): Promi
   const view = grown(all.length > 0 ? around(all) : { x: 0, y: 0, width: 320, height: 200 }, MARGIN);
   const background = made.theirs.appState.viewBackgroundColor;
   const plain = typeof background === "string" && background !== "transparent" ? background : "#ffffff";
-  return { sheets: { mine, theirs, view, background: plain, dark }, free: () => urls.forEach((url) => URL.revokeObjectURL(url)) };
+  // Later: an address taken back while its picture still loads is an error in the console.
+  const free = () => void setTimeout(() => urls.forEach((url) => URL.revokeObjectURL(url)), 10_000);
+  return { sheets: { mine, theirs, view, background: plain, dark }, free };
 }
