@@ -5,8 +5,8 @@ callers of a batch are then woken one by one, each waking the next, and the last
 once they would fight over the interpreter, which costs half as much again as their work, and those who come back
 meanwhile share the next batch.
 
-An interrupt may come between any two steps of a caller, so each step can be done twice: what was interrupted is done
-again on the way out, and nobody waits for a caller that is gone.
+One interrupt may come between any two steps of a caller, so each step can be done twice: what was interrupted is done
+again on the way out, and nobody waits for a caller that is gone. A second one on that way out is not provided for.
 """
 
 from __future__ import annotations

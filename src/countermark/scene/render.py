@@ -44,6 +44,19 @@ class Rendered:
         """Return what the bytes are."""
         return MEDIA_TYPES[self.format]
 
+    def facts(self) -> dict[str, Any]:
+        """Return what is told of it in JSON, without the picture itself."""
+        return {
+            "name": self.name,
+            "revision": self.revision,
+            "sha256": self.sha256,
+            "format": self.format,
+            "width": self.width,
+            "height": self.height,
+            "byteLength": len(self.data),
+            "warnings": list(self.warnings),
+        }
+
 
 def render(  # noqa: PLR0913 - one word for each thing that can be chosen
     desk: Desk,

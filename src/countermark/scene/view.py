@@ -67,17 +67,7 @@ def _render(workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
         dark=arguments.get("dark", False),
         scale=arguments.get("scale", 1.0),
     )
-    data = {
-        "ok": True,
-        "name": made.name,
-        "revision": made.revision,
-        "sha256": made.sha256,
-        "format": made.format,
-        "width": made.width,
-        "height": made.height,
-        "byteLength": len(made.data),
-        "warnings": list(made.warnings[:MOST_ROWS]),
-    }
+    data = {"ok": True, **made.facts(), "warnings": list(made.warnings[:MOST_ROWS])}
     pictures = (_picture(made),) if made.format != "svg" else ()  # an SVG is text, and goes by its link
     return Result("", data, (_link(made.name, made.revision, "svg", render.MEDIA_TYPES["svg"]),), pictures)
 

@@ -142,9 +142,7 @@ class Brush:
         skia, canvas = self._skia, self._canvas
         native, ink = shape.path, stroke.ink
         canvas.save()
-        one_sided = stroke.align != "Center" and all(subpath.get("closed") for subpath in native["subpaths"])
-        if one_sided:
-            # A stroke on one side is a stroke of twice the width, cut along the path.
+        if one_sided(shape, stroke):
             side = skia.ClipOp.kIntersect if stroke.align == "Inside" else skia.ClipOp.kDifference
             canvas.clipPath(self._path(Area(native, shape.rule)), side, True)  # noqa: FBT003
         if stroke.pen is not None:
@@ -153,13 +151,7 @@ class Brush:
             ink = ink if isinstance(ink, Solid) else ink.seen_through(back)
             canvas.concat(matrix_of(skia, stroke.pen))
         paint = self.paint(Solid((0, 0, 0)) if isinstance(ink, Tiling) else ink, stroke.opacity, stroke.blend)
-        paint.setStyle(skia.Paint.kStroke_Style)
-        paint.setStrokeCap(getattr(skia.Paint, f"k{stroke.cap}_Cap"))
-        paint.setStrokeJoin(getattr(skia.Paint, f"k{stroke.join}_Join"))
-        paint.setStrokeMiter(stroke.miter_limit)
-        paint.setStrokeWidth(stroke.width * 2 if one_sided else stroke.width)
-        if stroke.dash:
-            paint.setPathEffect(skia.DashPathEffect.Make(list(stroke.dash), stroke.dash_offset))
+        take_pen(skia, paint, shape, stroke)
         line = self._path(Area(native, "NonZero"))
         if isinstance(ink, Tiling):
             outline = skia.Path()
@@ -220,3 +212,19 @@ class Brush:
 
     def _blend(self, name: str) -> Any:
         return self._skia.BlendMode.kSrcOver if name == "Normal" else getattr(self._skia.BlendMode, f"k{name}")
+
+
+def one_sided(shape: Shape, stroke: Stroke) -> bool:
+    """Return whether a stroke lies on one side of its path: one of twice the width, cut along the path."""
+    return stroke.align != "Center" and all(subpath.get("closed") for subpath in shape.path["subpaths"])
+
+
+def take_pen(skia: Any, paint: Any, shape: Shape, stroke: Stroke) -> None:
+    """Make a paint draw lines as a stroke says: cap, join, miter limit, width and dashes."""
+    paint.setStyle(skia.Paint.kStroke_Style)
+    paint.setStrokeCap(getattr(skia.Paint, f"k{stroke.cap}_Cap"))
+    paint.setStrokeJoin(getattr(skia.Paint, f"k{stroke.join}_Join"))
+    paint.setStrokeMiter(stroke.miter_limit)
+    paint.setStrokeWidth(stroke.width * 2 if one_sided(shape, stroke) else stroke.width)
+    if stroke.dash:
+        paint.setPathEffect(skia.DashPathEffect.Make(list(stroke.dash), stroke.dash_offset))

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from countermark.kernel.errors import CountermarkError, Ending, register
 from countermark.vector.affine import Box, Point
+from countermark.vector.brush import one_sided, take_pen
 from countermark.vector.container import Json
 from countermark.vector.display import Area, Clip, Display, Fill, Group, Image, Item, Shape, Stroke, Tiling
 from countermark.vector.draw import skia_path
@@ -136,22 +137,14 @@ def _stroked(shape: Shape, stroke: Stroke) -> Any:
     import skia  # noqa: PLC0415 - 50 MB that only geometry needs
 
     native = shape.path if stroke.pen is None else transformed(shape.path, stroke.pen.inverse())
-    closed = all(subpath.get("closed") for subpath in shape.path["subpaths"])
-    one_sided = stroke.align != "Center" and closed
     pen = skia.Paint()
-    pen.setStyle(skia.Paint.kStroke_Style)
-    pen.setStrokeCap(getattr(skia.Paint, f"k{stroke.cap}_Cap"))
-    pen.setStrokeJoin(getattr(skia.Paint, f"k{stroke.join}_Join"))
-    pen.setStrokeMiter(stroke.miter_limit)
-    pen.setStrokeWidth(stroke.width * 2 if one_sided else stroke.width)
-    if stroke.dash:
-        pen.setPathEffect(skia.DashPathEffect.Make(list(stroke.dash), stroke.dash_offset))
+    take_pen(skia, pen, shape, stroke)
     found = skia.Path()
     pen.getFillPath(skia_path(Area(native, "NonZero")), found)
     if stroke.pen is not None:
         a, b, c, d, e, f = stroke.pen
         found.transform(skia.Matrix.MakeAll(a, c, e, b, d, f, 0, 0, 1))
-    if one_sided:
+    if one_sided(shape, stroke):
         side = "kIntersect" if stroke.align == "Inside" else "kDifference"
         found = _cut(shape.node, found, _filled(shape), side)
     return found

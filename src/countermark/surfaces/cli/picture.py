@@ -107,16 +107,7 @@ def write(path: Path, data: bytes, *, replace: bool) -> None:
 
 
 def _facts(made: Rendered, output: str | None) -> dict[str, Any]:
-    facts = {
-        "name": made.name,
-        "revision": made.revision,
-        "sha256": made.sha256,
-        "format": made.format,
-        "width": made.width,
-        "height": made.height,
-        "byteLength": len(made.data),
-        "warnings": list(made.warnings),
-    }
+    facts = made.facts()
     if output is not None:
         return {**facts, "file": output}
     text = made.data.decode() if made.format == "svg" else base64.b64encode(made.data).decode("ascii")
